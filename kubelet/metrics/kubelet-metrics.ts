@@ -1,7 +1,7 @@
 import { BoundedNames } from '../../shared/metrics/bounded-names.ts'
 import type { Family } from '../../shared/metrics/exposition.ts'
 import { Counters, defaultBuckets, Histograms } from '../../shared/metrics/series.ts'
-import { titleOf } from '../prober/probe-types.ts'
+import { titleOf } from '../pod/probe-types.ts'
 import { ProbeMetrics } from './probe-metrics.ts'
 
 /** How a pod worker came to work: upstream's SyncPodType, or `terminated` for the last step. */

@@ -1,7 +1,7 @@
 import type { Pod } from '../../shared/api/types.ts'
 import type { Family } from '../../shared/metrics/exposition.ts'
 import { Counters, defaultBuckets, Histograms } from '../../shared/metrics/series.ts'
-import { type ProbeType, titleOf } from '../prober/probe-types.ts'
+import { type ProbeType, titleOf } from '../pod/probe-types.ts'
 
 export interface ProbedContainer {
   pod: Pod

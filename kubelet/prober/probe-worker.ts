@@ -2,9 +2,9 @@ import { isTerminalPhase } from '../../shared/api/pod-phase.ts'
 import type { Container, Pod, PodStatus, Probe } from '../../shared/api/types.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
+import { INITIAL, type ProbeResult, type ProbeType } from '../pod/probe-types.ts'
 import { mayRunAgain } from '../pod/restart-policy.ts'
 import { toldContainer } from '../status/told-container.ts'
-import { INITIAL, type ProbeResult, type ProbeType } from './probe-types.ts'
 
 export interface ProbeWorkerOptions {
   pod: Pod

@@ -2,8 +2,8 @@ import type { Container, Pod, PodStatus, Probe } from '../../shared/api/types.ts
 import type { ActionHandler, ActionResult } from '../actions/action.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { expand } from '../pod/expansion.ts'
+import { type ProbeResult, type ProbeType, titleOf } from '../pod/probe-types.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
-import { type ProbeResult, type ProbeType, titleOf } from './probe-types.ts'
 
 export interface ProbeRunOptions {
   runtime: ContainerRuntime

@@ -1,9 +1,9 @@
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
+import { machineSignals } from '../eviction/machine-signals.ts'
 import type { Observation } from '../eviction/signals.ts'
-import { machineCpuSeconds } from '../node/machine-cpu.ts'
-import { machineSignals } from '../node/machine-signals.ts'
 import type { ContainerRecord, ContainerRuntime, ContainerUsage, Sandbox } from '../runtime/container-runtime.ts'
+import { machineCpuSeconds } from '../runtime/machine-cpu.ts'
 import { CpuMeter } from './cpu-meter.ts'
 import type { ContainerStats, FsStats, MemoryStats, NodeStats, PodStats, Summary } from './summary.ts'
 

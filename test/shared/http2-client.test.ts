@@ -10,10 +10,10 @@ import {
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import { commonHead, requestHead, statusIn } from '../../shared/client/http2/frames.ts'
 import { configMaps, pods } from '../../shared/client/resources.ts'
 import { createRestClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
-import { commonHead, requestHead, statusIn } from '../../shared/http2/client/frames.ts'
 import { HeaderDecoder } from '../../shared/http2/hpack/header-decoder.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 

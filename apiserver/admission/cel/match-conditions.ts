@@ -3,8 +3,8 @@ import { convertDyn } from '../../cel/json-values.ts'
 import { Budget } from '../../cel/meter.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
-import { requestOf } from '../webhooks/admission-review.ts'
-import { seenObjects } from '../webhooks/seen-object.ts'
+import { requestOf } from '../admission-review.ts'
+import { seenObjects } from '../seen-object.ts'
 import { compileExpression, conditionVariables, OutOfBudget, type Variables } from './expression.ts'
 
 /** What expressions see of a request, in the version of `matched`. */

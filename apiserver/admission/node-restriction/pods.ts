@@ -1,6 +1,6 @@
 import { notFound } from '../../../shared/api/status-errors.ts'
 import type { Pod } from '../../../shared/api/types.ts'
-import { MIRROR } from '../../resources/pod/validate-annotations.ts'
+import { MIRROR } from '../../resources/parts/pod-spec/validate-annotations.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { apiReference } from './api-reference.ts'
 import type { NodeRule, NodeWrite } from './node-rule.ts'

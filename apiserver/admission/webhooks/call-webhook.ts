@@ -4,7 +4,7 @@ import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { reviewVersion } from '../../validation/review-version.ts'
 import { CallError } from '../../webhook-client/call-errors.ts'
 import type { WebhookClient } from '../../webhook-client/webhook-client.ts'
-import { type ReviewResponse, readReview, reviewRequest } from './admission-review.ts'
+import { type ReviewResponse, readReview, reviewRequest } from '../admission-review.ts'
 import type { WebhookCandidate } from './candidates.ts'
 import { denied, FailedCall } from './refusals.ts'
 

@@ -7,7 +7,7 @@ import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { replaceContent } from '../../registry/replace-content.ts'
 import { DecodeError, decodeObject } from '../../validation/decoder.ts'
 import { scanJson } from '../../validation/json-scanner.ts'
-import { convertObject, seenObjects } from './seen-object.ts'
+import { convertObject, seenObjects } from '../seen-object.ts'
 
 /** Reads what a webhook wants to change. Throws a StatusError. */
 export function readPatch(patch: string): JsonPatchOperation[] {

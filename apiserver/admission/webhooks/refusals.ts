@@ -1,6 +1,6 @@
 /** Why a webhook ends a request. Upstream: webhook/errors/statuserror.go. */
 import { StatusError } from '../../../shared/api/status-error.ts'
-import type { ReviewResponse } from './admission-review.ts'
+import type { ReviewResponse } from '../admission-review.ts'
 
 /** A webhook could not be asked, or said nothing that counts: its failurePolicy decides what follows. */
 export class FailedCall extends Error {

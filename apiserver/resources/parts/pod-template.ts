@@ -4,11 +4,11 @@ import type { FeatureGates } from '../../kind/resource-definition.ts'
 import { forbidden } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { validateAnnotations, validateLabels } from '../../validation/object-meta.ts'
-import { defaultPodSpec } from '../pod/defaults.ts'
-import { dropDisabledFields } from '../pod/gated-fields.ts'
-import { validatePodAnnotations } from '../pod/validate-annotations.ts'
-import { validatePodSpec } from '../pod/validate-spec.ts'
-import { specWarnings } from '../pod/warnings.ts'
+import { defaultPodSpec } from './pod-spec/defaults.ts'
+import { dropDisabledFields } from './pod-spec/gated-fields.ts'
+import { validatePodAnnotations } from './pod-spec/validate-annotations.ts'
+import { validatePodSpec } from './pod-spec/validate-spec.ts'
+import { specWarnings } from './pod-spec/warnings.ts'
 
 const specOf = ({ spec }: PodTemplateSpec): PodSpec => spec ?? { containers: [] }
 

@@ -4,17 +4,18 @@ import { resource } from '../../kind/resource-definition.ts'
 import { forbidden } from '../../validation/field-error.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { Recurring } from '../../values/recurring.ts'
-import { podCells, podColumns, podRowConditions } from './cells.ts'
-import { defaultPodOnly, defaultPodSpec } from './defaults.ts'
-import { dropDisabledFields } from './gated-fields.ts'
-import { gracePeriodSeconds } from './graceful-delete.ts'
+import { defaultPodOnly, defaultPodSpec } from '../parts/pod-spec/defaults.ts'
+import { dropDisabledFields } from '../parts/pod-spec/gated-fields.ts'
 import {
   alignAddresses,
   appArmorFromAnnotations,
   mergeLabelKeys,
   takeEphemeralContainers,
   takeResources,
-} from './prepare.ts'
+} from '../parts/pod-spec/prepare.ts'
+import { podWarnings, statusWarnings } from '../parts/pod-spec/warnings.ts'
+import { podCells, podColumns, podRowConditions } from './cells.ts'
+import { gracePeriodSeconds } from './graceful-delete.ts'
 import { qosClass } from './qos.ts'
 import {
   podNameRule,
@@ -24,7 +25,6 @@ import {
   validateUpdate,
   validateWhole,
 } from './validate-update.ts'
-import { podWarnings, statusWarnings } from './warnings.ts'
 
 export const pod = resource<Pod>({
   group: '',

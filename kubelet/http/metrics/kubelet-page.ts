@@ -6,8 +6,8 @@ import { gauge } from '../../../shared/metrics/series.ts'
 import { buildInfo, featureEnabled, processFamilies } from '../../../shared/metrics/standard-families.ts'
 import type { KubeletMetrics } from '../../metrics/kubelet-metrics.ts'
 import { allContainers } from '../../pod/container-kinds.ts'
+import { PROBE_TYPES, probeOf, titleOf } from '../../pod/probe-types.ts'
 import { isMirror, isStatic } from '../../pod/static-pod.ts'
-import { PROBE_TYPES, probeOf, titleOf } from '../../prober/probe-types.ts'
 import type { ContainerRuntime } from '../../runtime/container-runtime.ts'
 
 export interface KubeletPageSources {

@@ -1,5 +1,6 @@
 import os from 'node:os'
 import type { ContainerConfig, RuntimeCapabilities, Sandbox } from '../container-runtime.ts'
+import { defaultPath } from '../default-path.ts'
 import { clockFileVariable, ownClockFile } from './clock-file.ts'
 import { type ContainerView, type Step, viewFlags, viewSteps } from './container-view.ts'
 import { ordinaryIdentity } from './identity.ts'
@@ -8,7 +9,6 @@ import type { Launch, Namespaces } from './launch.ts'
 import { marker, markerVariable } from './marker.ts'
 import type { ProgramUser } from './program-user.ts'
 import type { StoredContainer } from './record-store.ts'
-import { defaultPath } from './shim.ts'
 
 /** What every process of the container finds in its environment. */
 export function containerEnvironment(

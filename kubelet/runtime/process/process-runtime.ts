@@ -22,6 +22,7 @@ import {
   StartError,
   type StreamedExecOptions,
 } from '../container-runtime.ts'
+import { throughMounts, whyNotExecutable, whyNoWorkingDir } from '../executable.ts'
 import type { Images } from '../images/images.ts'
 import { attachTo } from './attach.ts'
 import { Boot } from './boot.ts'
@@ -32,7 +33,6 @@ import { type LogLimits, removeLog } from './container-log.ts'
 import { Containers } from './containers.ts'
 import { execLaunch } from './exec-launch.ts'
 import { Execs } from './execs.ts'
-import { throughMounts, whyNotExecutable, whyNoWorkingDir } from './executable.ts'
 import { ordinaryIdentity } from './identity.ts'
 import { KeptShim } from './kept-shim.ts'
 import { shimLaunch, terminalLaunch } from './launch.ts'

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, constants, openSync } from 'node:fs'
 import path from 'node:path'
+import { defaultPath } from '../default-path.ts'
 import { systemCalls } from './system-calls.ts'
 
 /** Where the runtime keeps its files, under the kubelet's root. */
@@ -36,5 +37,3 @@ const shimCommand = (rootDir: string, mode: string) => ({
   command: 'perl',
   args: [path.join(import.meta.dirname, 'shim.pl'), runtimeDir(rootDir), mode, ...systemCalls()],
 })
-
-export const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'

@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream'
 import type { IPty } from '@lydell/node-pty'
 import { type ProcessStreams, StartError } from '../container-runtime.ts'
+import { defaultPath } from '../default-path.ts'
 import { OutputStream } from './output-stream.ts'
-import { defaultPath } from './shim.ts'
 
 const absent =
   'a terminal needs the optional package @lydell/node-pty, which is not installed on this node: try again without -t'

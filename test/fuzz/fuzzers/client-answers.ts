@@ -1,7 +1,7 @@
 /** The client's side of HTTP/1.1 and HTTP/2 against a server that answers anything: an error at most, and never an exception of another kind. */
 import { AnswerReader } from '../../../shared/client/answer-reader.ts'
-import { FrameSplitter } from '../../../shared/http2/client/frame-splitter.ts'
-import { statusIn } from '../../../shared/http2/client/frames.ts'
+import { FrameSplitter } from '../../../shared/client/http2/frame-splitter.ts'
+import { statusIn } from '../../../shared/client/http2/frames.ts'
 import { frame, get } from '../../apiserver/http2/raw-client.ts'
 import type { Fuzzer } from '../fuzzer.ts'
 import { assertSpoken } from '../spoken.ts'

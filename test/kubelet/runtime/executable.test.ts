@@ -1,7 +1,7 @@
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { locateProgram } from '../../../kubelet/runtime/process/executable.ts'
+import { locateProgram } from '../../../kubelet/runtime/executable.ts'
 
 t.test('a folder of PATH in which nothing can be looked up does not hide the next one', (t) => {
   const [endless, folder] = [join(t.testdir({ a: {}, b: {} }), 'a'), join(t.testdirName, 'b')]

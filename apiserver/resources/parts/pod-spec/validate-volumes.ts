@@ -1,21 +1,15 @@
 /** Volumes: one source each, and what each source needs. */
-import { isNegativeQuantity } from '../../../shared/api/quantity.ts'
-import type { ObjectMeta, PodSpec } from '../../../shared/api/types.ts'
-import { duplicate, forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
-import type { FieldErrors } from '../../validation/field-errors.ts'
-import { validateLabelSelector } from '../../validation/label-selector.ts'
-import { dns1123Label, dns1123Subdomain } from '../../validation/names.ts'
-import { validateTemplateMeta } from '../../validation/object-meta.ts'
-import { validateDriverName } from '../parts/driver-name.ts'
-import {
-  between,
-  reject,
-  validateLocalNonReservedPath,
-  validateLocalPath,
-  validateNoBacksteps,
-} from '../parts/messages.ts'
-import { type ClaimSpec, validateClaimSpec } from '../parts/volume-claim.ts'
-import { hostPathTypes } from '../parts/volume-rules.ts'
+import { isNegativeQuantity } from '../../../../shared/api/quantity.ts'
+import type { ObjectMeta, PodSpec } from '../../../../shared/api/types.ts'
+import { duplicate, forbidden, invalid, notSupported, required } from '../../../validation/field-error.ts'
+import type { FieldErrors } from '../../../validation/field-errors.ts'
+import { validateLabelSelector } from '../../../validation/label-selector.ts'
+import { dns1123Label, dns1123Subdomain } from '../../../validation/names.ts'
+import { validateTemplateMeta } from '../../../validation/object-meta.ts'
+import { validateDriverName } from '../driver-name.ts'
+import { between, reject, validateLocalNonReservedPath, validateLocalPath, validateNoBacksteps } from '../messages.ts'
+import { type ClaimSpec, validateClaimSpec } from '../volume-claim.ts'
+import { hostPathTypes } from '../volume-rules.ts'
 import { validateFieldRef, validateResourceRef, volumeFieldPaths } from './validate-env.ts'
 
 export type Volume = NonNullable<PodSpec['volumes']>[number]

@@ -1,5 +1,5 @@
 /** What happens to a pod between its body and its validation. */
-import type { Container, Pod } from '../../../shared/api/types.ts'
+import type { Container, Pod } from '../../../../shared/api/types.ts'
 import { byName } from './by-name.ts'
 import { APP_ARMOR_PREFIX, hasPrefix } from './validate-annotations.ts'
 

@@ -1,5 +1,5 @@
 /** Rules of containers: what all have in common, then what is special to each of the three lists. */
-import type { Container, PodSpec } from '../../../shared/api/types.ts'
+import type { Container, PodSpec } from '../../../../shared/api/types.ts'
 import {
   duplicate,
   forbidden,
@@ -8,11 +8,11 @@ import {
   notSupported,
   required,
   tooMany,
-} from '../../validation/field-error.ts'
-import type { FieldErrors } from '../../validation/field-errors.ts'
-import { dump } from '../../validation/go-dump.ts'
-import { dns1123Label, dns1123Subdomain, portName, portNumber } from '../../validation/names.ts'
-import { reject } from '../parts/messages.ts'
+} from '../../../validation/field-error.ts'
+import type { FieldErrors } from '../../../validation/field-errors.ts'
+import { dump } from '../../../validation/go-dump.ts'
+import { dns1123Label, dns1123Subdomain, portName, portNumber } from '../../../validation/names.ts'
+import { reject } from '../messages.ts'
 import { validateEnv, validateEnvFrom } from './validate-env.ts'
 import { validateLifecycleAndProbes } from './validate-handlers.ts'
 import { validateMounts } from './validate-mounts.ts'

@@ -7,19 +7,19 @@ import {
   isWholeQuantity,
   isZeroQuantity,
   parseQuantity,
-} from '../../../shared/api/quantity.ts'
-import type { Container, PodSpec } from '../../../shared/api/types.ts'
-import { duplicate, forbidden, invalid, notFound, notSupported, required } from '../../validation/field-error.ts'
-import type { FieldErrors } from '../../validation/field-errors.ts'
+} from '../../../../shared/api/quantity.ts'
+import type { Container, PodSpec } from '../../../../shared/api/types.ts'
+import { duplicate, forbidden, invalid, notFound, notSupported, required } from '../../../validation/field-error.ts'
+import type { FieldErrors } from '../../../validation/field-errors.ts'
 import {
   canOvercommit,
   HUGE_PAGES,
   isExtended,
   isHugePage,
   validateContainerResourceName,
-} from '../parts/container-resource-names.ts'
-import { counted } from '../parts/counted-resources.ts'
-import { NOT_NEGATIVE } from '../parts/messages.ts'
+} from '../container-resource-names.ts'
+import { counted } from '../counted-resources.ts'
+import { NOT_NEGATIVE } from '../messages.ts'
 
 type Resources = NonNullable<Container['resources']>
 type Amounts = Record<string, string>

@@ -1,6 +1,6 @@
 import { accessSync, closeSync, constants, mkdirSync, openSync, readSync, type Stats, statSync } from 'node:fs'
 import path from 'node:path'
-import type { Mount } from '../container-runtime.ts'
+import type { Mount } from './container-runtime.ts'
 
 const elf = Buffer.from([0x7f, 0x45, 0x4c, 0x46])
 

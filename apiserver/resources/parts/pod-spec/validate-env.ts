@@ -1,11 +1,11 @@
 /** Environment of a container, and the downward API's ways to point at fields and resources. */
 
-import { isZeroQuantity } from '../../../shared/api/quantity.ts'
-import type { Container, EnvVar } from '../../../shared/api/types.ts'
-import { invalid, notFound, notSupported, required } from '../../validation/field-error.ts'
-import type { FieldErrors } from '../../validation/field-errors.ts'
-import { configMapKey, dns1123Subdomain, qualifiedName, relaxedEnvVarName } from '../../validation/names.ts'
-import { reject } from '../parts/messages.ts'
+import { isZeroQuantity } from '../../../../shared/api/quantity.ts'
+import type { Container, EnvVar } from '../../../../shared/api/types.ts'
+import { invalid, notFound, notSupported, required } from '../../../validation/field-error.ts'
+import type { FieldErrors } from '../../../validation/field-errors.ts'
+import { configMapKey, dns1123Subdomain, qualifiedName, relaxedEnvVarName } from '../../../validation/names.ts'
+import { reject } from '../messages.ts'
 
 type ValueFrom = NonNullable<EnvVar['valueFrom']>
 type FieldRef = NonNullable<ValueFrom['fieldRef']>

@@ -1,16 +1,16 @@
 /** A pod's spec, wherever it is embedded, in the order in which upstream names mistakes. */
-import type { ObjectMeta, PodSpec } from '../../../shared/api/types.ts'
-import { duplicate, forbidden, invalid, notSupported, required, tooLong } from '../../validation/field-error.ts'
-import type { FieldErrors } from '../../validation/field-errors.ts'
+import type { ObjectMeta, PodSpec } from '../../../../shared/api/types.ts'
+import { duplicate, forbidden, invalid, notSupported, required, tooLong } from '../../../validation/field-error.ts'
+import type { FieldErrors } from '../../../validation/field-errors.ts'
 import {
   dns1123Label,
   dns1123Subdomain,
   dns1123SubdomainWithUnderscore,
   qualifiedName,
-} from '../../validation/names.ts'
-import { validateLabels } from '../../validation/object-meta.ts'
-import { between, MAX_INT32, reject, validateAddress } from '../parts/messages.ts'
-import { validateTolerations } from '../parts/tolerations.ts'
+} from '../../../validation/names.ts'
+import { validateLabels } from '../../../validation/object-meta.ts'
+import { between, MAX_INT32, reject, validateAddress } from '../messages.ts'
+import { validateTolerations } from '../tolerations.ts'
 import {
   oneOf,
   type PodContext,

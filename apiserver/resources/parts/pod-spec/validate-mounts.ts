@@ -1,8 +1,8 @@
 /** Volume mounts and devices of a container. Several paths lack the index, as upstream's do. */
-import type { Container, PodSpec } from '../../../shared/api/types.ts'
-import { forbidden, invalid, notFound, notSupported, required } from '../../validation/field-error.ts'
-import type { FieldErrors } from '../../validation/field-errors.ts'
-import { validateLocalPath } from '../parts/messages.ts'
+import type { Container, PodSpec } from '../../../../shared/api/types.ts'
+import { forbidden, invalid, notFound, notSupported, required } from '../../../validation/field-error.ts'
+import type { FieldErrors } from '../../../validation/field-errors.ts'
+import { validateLocalPath } from '../messages.ts'
 
 type Volume = NonNullable<PodSpec['volumes']>[number]
 type Mount = NonNullable<Container['volumeMounts']>[number]

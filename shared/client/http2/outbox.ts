@@ -1,5 +1,5 @@
 import type { TLSSocket } from 'node:tls'
-import { defaultMaxFrameSize, defaultWindow, maxWindow } from '../protocol.ts'
+import { defaultMaxFrameSize, defaultWindow, maxWindow } from '../../http2/protocol.ts'
 import { dataFrame } from './frames.ts'
 
 /** Of a request, what the server has not taken yet. */

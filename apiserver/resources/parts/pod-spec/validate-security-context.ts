@@ -1,9 +1,9 @@
 /** Security contexts of containers and of the pod. */
-import type { Container, PodSpec } from '../../../shared/api/types.ts'
-import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
-import type { FieldErrors } from '../../validation/field-errors.ts'
-import { dump } from '../../validation/go-dump.ts'
-import { between, MAX_INT32, reject } from '../parts/messages.ts'
+import type { Container, PodSpec } from '../../../../shared/api/types.ts'
+import { forbidden, invalid, notSupported, required } from '../../../validation/field-error.ts'
+import type { FieldErrors } from '../../../validation/field-errors.ts'
+import { dump } from '../../../validation/go-dump.ts'
+import { between, MAX_INT32, reject } from '../messages.ts'
 import { validateWindowsOptions } from './validate-windows.ts'
 
 type SecurityContext = NonNullable<Container['securityContext']>

@@ -1,9 +1,9 @@
 /** The objects of a write as a webhook or a policy is shown them. */
-import { apiVersionOf } from '../../../shared/api/api-version.ts'
-import type { KubeObject } from '../../../shared/api/types.ts'
-import type { ResourceDefinition } from '../../kind/resource-definition.ts'
-import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
-import { asShown, decodeStored, encodeForStorage } from '../../registry/stored-object.ts'
+import { apiVersionOf } from '../../shared/api/api-version.ts'
+import type { KubeObject } from '../../shared/api/types.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
+import type { AdmissionAttributes } from '../registry/admission-plugin.ts'
+import { asShown, decodeStored, encodeForStorage } from '../registry/stored-object.ts'
 
 export interface SeenObjects {
   object: KubeObject | null

@@ -1,6 +1,6 @@
 import { readFile, statfs } from 'node:fs/promises'
 import os from 'node:os'
-import type { Observations } from '../eviction/signals.ts'
+import type { Observations } from './signals.ts'
 
 /** What this machine has left: memory, the file system that holds `rootDir` (which is the images' too), process ids. */
 export async function machineSignals(rootDir: string): Promise<Observations> {

@@ -1,9 +1,9 @@
 /** What containers on Windows run as. */
-import type { Container, PodSpec } from '../../../shared/api/types.ts'
-import { invalid } from '../../validation/field-error.ts'
-import type { FieldErrors } from '../../validation/field-errors.ts'
-import { dns1123Subdomain } from '../../validation/names.ts'
-import { reject } from '../parts/messages.ts'
+import type { Container, PodSpec } from '../../../../shared/api/types.ts'
+import { invalid } from '../../../validation/field-error.ts'
+import type { FieldErrors } from '../../../validation/field-errors.ts'
+import { dns1123Subdomain } from '../../../validation/names.ts'
+import { reject } from '../messages.ts'
 
 type Options = NonNullable<Container['securityContext']>['windowsOptions']
 

@@ -1,6 +1,6 @@
 /** Fields behind a feature gate that is off vanish on write, unless the stored object uses them already. */
-import type { Container, PodSpec } from '../../../shared/api/types.ts'
-import type { FeatureGates } from '../../kind/resource-definition.ts'
+import type { Container, PodSpec } from '../../../../shared/api/types.ts'
+import type { FeatureGates } from '../../../kind/resource-definition.ts'
 import { allContainers } from './defaults.ts'
 
 interface GatedField {

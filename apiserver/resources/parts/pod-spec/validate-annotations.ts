@@ -1,7 +1,7 @@
 /** Annotations with a meaning for pods. */
-import type { ObjectMeta, PodSpec } from '../../../shared/api/types.ts'
-import { forbidden, invalid } from '../../validation/field-error.ts'
-import type { FieldErrors } from '../../validation/field-errors.ts'
+import type { ObjectMeta, PodSpec } from '../../../../shared/api/types.ts'
+import { forbidden, invalid } from '../../../validation/field-error.ts'
+import type { FieldErrors } from '../../../validation/field-errors.ts'
 
 export const MIRROR = 'kubernetes.io/config.mirror'
 export const APP_ARMOR_PREFIX = 'container.apparmor.security.beta.kubernetes.io/'

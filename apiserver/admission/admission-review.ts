@@ -1,11 +1,11 @@
 /** AdmissionReview of admission.k8s.io/v1 and v1beta1. Upstream: webhook/request/admissionreview.go. */
 
-import { apiVersionOf } from '../../../shared/api/api-version.ts'
-import { toJson } from '../../../shared/api/exact-json.ts'
-import type { ResourceDefinition } from '../../kind/resource-definition.ts'
-import type { AdmissionAttributes, OperationOptions } from '../../registry/admission-plugin.ts'
+import { apiVersionOf } from '../../shared/api/api-version.ts'
+import { toJson } from '../../shared/api/exact-json.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
+import type { AdmissionAttributes, OperationOptions } from '../registry/admission-plugin.ts'
 import { seenObjects } from './seen-object.ts'
-import { namespaceOf } from './selectors.ts'
+import { namespaceOf } from './webhooks/selectors.ts'
 
 const reviewGroup = 'admission.k8s.io'
 

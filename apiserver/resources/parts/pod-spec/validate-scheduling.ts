@@ -1,11 +1,11 @@
 /** Where a pod may run: affinity, topology spread. */
-import type { PodSpec } from '../../../shared/api/types.ts'
-import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
-import type { FieldErrors } from '../../validation/field-errors.ts'
-import { validateLabelSelector } from '../../validation/label-selector.ts'
-import { dns1123Label, qualifiedName } from '../../validation/names.ts'
-import { reject } from '../parts/messages.ts'
-import { validateNodeSelector, validateNodeTerm } from '../parts/node-selector.ts'
+import type { PodSpec } from '../../../../shared/api/types.ts'
+import { forbidden, invalid, notSupported, required } from '../../../validation/field-error.ts'
+import type { FieldErrors } from '../../../validation/field-errors.ts'
+import { validateLabelSelector } from '../../../validation/label-selector.ts'
+import { dns1123Label, qualifiedName } from '../../../validation/names.ts'
+import { reject } from '../messages.ts'
+import { validateNodeSelector, validateNodeTerm } from '../node-selector.ts'
 
 type Affinity = NonNullable<PodSpec['affinity']>
 type NodeAffinity = NonNullable<Affinity['nodeAffinity']>

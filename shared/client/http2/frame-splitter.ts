@@ -1,7 +1,7 @@
-import { Gathered } from '../../client/gathered.ts'
-import { maxHeadBytes } from '../../client/limits.ts'
-import { cutFrames, type OnFrame } from '../frames.ts'
-import { Flag, FrameType } from '../protocol.ts'
+import { cutFrames, type OnFrame } from '../../http2/frames.ts'
+import { Flag, FrameType } from '../../http2/protocol.ts'
+import { Gathered } from '../gathered.ts'
+import { maxHeadBytes } from '../limits.ts'
 
 export interface FrameHead {
   type: number

@@ -1,6 +1,6 @@
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
-import type { AnswerSink } from '../../client/answer-sinks.ts'
-import type { PlainRequest, TransportOptions } from '../../client/transport.ts'
+import type { AnswerSink } from '../answer-sinks.ts'
+import type { PlainRequest, TransportOptions } from '../transport.ts'
 import type { Body } from './outbox.ts'
 
 /** One request on its way. */

@@ -1,5 +1,8 @@
 import type { TLSSocket } from 'node:tls'
-import { PlainSink, StreamSink } from '../../client/answer-sinks.ts'
+import { frameOf, resetStream, windowUpdate } from '../../http2/frames.ts'
+import { ErrorCode, Flag, FrameType, maxWindow, Setting } from '../../http2/protocol.ts'
+import { TokenBucket } from '../../http2/token-bucket.ts'
+import { PlainSink, StreamSink } from '../answer-sinks.ts'
 import {
   type Cancellation,
   NoHttp2Error,
@@ -9,10 +12,7 @@ import {
   type StreamedAnswer,
   type TransportOptions,
   untouched,
-} from '../../client/transport.ts'
-import { frameOf, resetStream, windowUpdate } from '../frames.ts'
-import { ErrorCode, Flag, FrameType, maxWindow, Setting } from '../protocol.ts'
-import { TokenBucket } from '../token-bucket.ts'
+} from '../transport.ts'
 import { type FrameHead, FrameSplitter, withoutPadding } from './frame-splitter.ts'
 import { commonHead, greeting, headFrames, requestHead, statusIn } from './frames.ts'
 import { Http2Outbox } from './outbox.ts'

@@ -1,5 +1,5 @@
 /** Probes and lifecycle hooks: what they may do, and how a preStop hook is told the reason. */
-import { deliveryHeaderProblem } from '../../../shared/api/delivery-header.ts'
+import { deliveryHeaderProblem } from '../../../../shared/api/delivery-header.ts'
 import type {
   Container,
   HTTPGetAction,
@@ -7,11 +7,11 @@ import type {
   PodSpec,
   PreStopHandler,
   Probe,
-} from '../../../shared/api/types.ts'
-import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
-import type { FieldErrors } from '../../validation/field-errors.ts'
-import { envVarName, httpHeaderName, portNumber } from '../../validation/names.ts'
-import { reject, validateNotNegative, validatePortNumOrName } from '../parts/messages.ts'
+} from '../../../../shared/api/types.ts'
+import { forbidden, invalid, notSupported, required } from '../../../validation/field-error.ts'
+import type { FieldErrors } from '../../../validation/field-errors.ts'
+import { envVarName, httpHeaderName, portNumber } from '../../../validation/names.ts'
+import { reject, validateNotNegative, validatePortNumOrName } from '../messages.ts'
 
 interface Handler extends LifecycleHandler {
   grpc?: { port: number }

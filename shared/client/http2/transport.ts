@@ -1,5 +1,4 @@
-import { Http2Connection } from '../http2/client/connection.ts'
-import { Http1Transport } from './http1-transport.ts'
+import { Http1Transport } from '../http1-transport.ts'
 import {
   type Cancellation,
   NoHttp2Error,
@@ -8,7 +7,8 @@ import {
   type StreamedAnswer,
   type Transport,
   type TransportOptions,
-} from './transport.ts'
+} from '../transport.ts'
+import { Http2Connection } from './connection.ts'
 
 /**
  * Everything on one HTTP/2 connection; HTTP/1.1 for a server that speaks nothing else, which the first request finds

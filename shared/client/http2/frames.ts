@@ -1,5 +1,4 @@
-import type { PlainRequest } from '../../client/transport.ts'
-import { emptyFrame, frameOf, setting, windowUpdate } from '../frames.ts'
+import { emptyFrame, frameOf, setting, windowUpdate } from '../../http2/frames.ts'
 import {
   defaultMaxFrameSize,
   defaultWindow,
@@ -9,7 +8,8 @@ import {
   maxWindow,
   preface,
   Setting,
-} from '../protocol.ts'
+} from '../../http2/protocol.ts'
+import type { PlainRequest } from '../transport.ts'
 
 /** Numbers of RFC 7541, appendix A. */
 const known = { authority: 1, get: 2, post: 3, method: 2, path: 4, https: 7, contentLength: 28, contentType: 31 }
