@@ -2,6 +2,7 @@ import { deliveryHeaderProblem } from '../../shared/api/delivery-header.ts'
 import type { Pod, PreStopHandler } from '../../shared/api/types.ts'
 import { annotatedReason } from '../../shared/reasons/annotated-reason.ts'
 import { type Reason, reasonFor, type Situation } from '../../shared/reasons/reason-table.ts'
+import { PROGRAM_BYTES, replaceReferences } from '../pod/expansion.ts'
 import type { NodeCause } from '../pod/grace-period.ts'
 
 /** Pod Termination Reason: how a preStop hook learns why its container must stop. */
@@ -52,7 +53,7 @@ export function deliverReason(handler: PreStopHandler, reason: string | undefine
   if (reason === undefined) return delivery
   if (handler.exec) {
     const { name, problem } = carrier(handler, 'env')
-    const command = handler.exec.command?.map((word) => asFlag(word, name, reason))
+    const command = withFlags(handler.exec.command, name, reason)
     return { ...delivery, handler: { ...handler, exec: { command } }, env: { [name]: reason }, problem }
   }
   if (!handler.httpGet) return delivery
@@ -82,7 +83,16 @@ const malformed = (field: string, name: string): string =>
 
 /**
  * `--reason=$(KUBE_POD_TERM_REASON)` in a hook's command: that name alone is replaced. All else stays as upstream runs
- * it, since `$(date)` and `$$` are code where the command is a shell. `$$(NAME)` is not a reference.
+ * it, since `$(date)` and `$$` are code where the command is a shell. `$$(NAME)` is not a reference. A command that has
+ * outgrown what a program can be given is left as it is, and cannot be executed.
  */
-const asFlag = (word: string, name: string, reason: string): string =>
-  word.replace(/\$\$|\$\(([^)]*)\)/g, (found, named?: string) => (named === name ? reason : found))
+function withFlags(command: readonly string[] | undefined, name: string, reason: string): string[] | undefined {
+  let room = PROGRAM_BYTES
+  return command?.map((word) =>
+    replaceReferences(word, (found, named) => {
+      if (named !== name || room < 0) return found
+      room -= reason.length
+      return reason
+    }),
+  )
+}

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fchmodSync, openSync } from 'node:fs'
 import path from 'node:path'
 import type { Container, Pod } from '../../shared/api/types.ts'
-import { expand } from '../pod/expansion.ts'
+import { among, Expander, TooLongError } from '../pod/expansion.ts'
 import { podDir, podLogDir } from '../pod/folders.ts'
 import type {
   ContainerConfig,
@@ -31,7 +31,7 @@ export interface ContainerConfigInput {
   sandboxId: string
   attempt: number
   image: ResolvedImage
-  env: Record<string, string>
+  env: Record<string, string> | TooLongError
   rootDir: string
   mounts: Mount[]
   user?: WantedUser
@@ -43,9 +43,9 @@ export interface ContainerConfigInput {
 
 export function containerConfig(input: ContainerConfigInput): ContainerConfig {
   const { pod, container, image, attempt, messageFile } = input
-  const env = { ...image.env, ...input.env }
-  const words = (list: string[] = []) => list.map((word) => expand(word, (name) => env[name]))
-  const { command, args } = container
+  const env = { ...image.env, ...(input.env instanceof TooLongError ? {} : input.env) }
+  const words = expandedWords(container, env)
+  const tooLong = [input.env, words].find((given) => given instanceof TooLongError)
   const stopSignal = (input.stopSignals && container.lifecycle?.stopSignal) || image.stopSignal
   return {
     sandboxId: input.sandboxId,
@@ -53,8 +53,9 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     attempt,
     image: container.image ?? '',
     imageId: image.id,
-    command: wordsToRun(image, { command: words(command), args: words(args) }),
+    command: wordsToRun(image, words instanceof TooLongError ? container : words),
     env,
+    ...(tooLong && { tooLong: tooLong.message }),
     path: image.path,
     workingDir: container.workingDir || image.workingDir,
     logPath: logPath(input.rootDir, pod, container.name, attempt),
@@ -78,6 +79,20 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
       [ANNOTATIONS.messageFile]: messageFile,
       ...(stopSignal && { [ANNOTATIONS.stopSignal]: stopSignal }),
     },
+  }
+}
+
+function expandedWords(
+  { command = [], args = [] }: Container,
+  env: Record<string, string>,
+): { command: string[]; args: string[] } | TooLongError {
+  const expander = new Expander()
+  const expanded = (words: string[]): string[] => words.map((word) => expander.expand(word, among(env)))
+  try {
+    return { command: expanded(command), args: expanded(args) }
+  } catch (error) {
+    if (error instanceof TooLongError) return error
+    throw error
   }
 }
 

@@ -4,6 +4,7 @@ import type { EventRecorder } from '../events/event-recorder.ts'
 import type { ContainerKiller } from '../lifecycle/container-killer.ts'
 import { type HookRunner, hookFailureMessage } from '../lifecycle/hook-runner.ts'
 import { fullName } from '../pod/container-kinds.ts'
+import { TooLongError } from '../pod/expansion.ts'
 import { goDuration } from '../pod/go-duration.ts'
 import {
   type ContainerRecord,
@@ -95,10 +96,12 @@ export class ContainerStarter {
     const image = await this.#image(request)
     const env = await surroundings
       .environment(pod, container, sandbox.ip)
-      .catch((error: Error) => this.#fail(request, error.message, 'CreateContainerConfigError'))
+      .catch((error: Error) =>
+        error instanceof TooLongError ? error : this.#fail(request, error.message, 'CreateContainerConfigError'),
+      )
     const [newest] = recordsOf(runtimePod, name)
     const attempt = newest ? newest.attempt + 1 : nextAttempt(pod, name)
-    const { mounts, user } = this.#mountsAndUser(request, env)
+    const { mounts, user } = this.#mountsAndUser(request, env instanceof TooLongError ? {} : env)
     const messageFile = surroundings.messageFile(pod, name)
     const config = containerConfig({
       pod,

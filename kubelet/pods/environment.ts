@@ -1,5 +1,5 @@
 import type { ConfigMap, Container, EnvVar, Pod, Secret, Service } from '../../shared/api/types.ts'
-import { expand } from '../pod/expansion.ts'
+import { among, Expander, PROGRAM_BYTES, TooLongError } from '../pod/expansion.ts'
 import { fieldValue, type NodeAllocatable, resourceFieldValue } from '../pod/field-values.ts'
 
 /** Where the values of variables come from. */
@@ -23,7 +23,7 @@ export class EnvironmentError extends Error {}
 /**
  * The variables of a container as its pod asks for them, in upstream's order of precedence. And one of our own: a
  * program that binds its pod's address and not all of them shares no port with another pod, since pods have no network
- * of their own.
+ * of their own. Throws a {@link TooLongError} as soon as they hold more than a program can be given.
  */
 export async function containerEnvironment(
   pod: Pod,
@@ -31,21 +31,43 @@ export async function containerEnvironment(
   podIP: string,
   sources: EnvironmentSources,
 ): Promise<Record<string, string>> {
-  const env: Record<string, string> = {}
+  const own = new Variables()
   const links = serviceVariables(pod, sources)
   for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
     const ref = configMapRef ?? secretRef
     const kind = configMapRef ? 'configmap' : 'secret'
     const values = await valuesOf(sources, pod, kind, ref)
-    for (const [key, value] of Object.entries(values ?? {})) env[prefix + key] = value
+    for (const [key, value] of Object.entries(values ?? {})) own.set(prefix + key, value)
   }
+  const expander = new Expander()
+  const linked = among(links)
   for (const variable of container.env ?? []) {
     const value = variable.valueFrom
       ? await valueFrom(variable, { pod, container, podIP, sources })
-      : expand(variable.value ?? '', (name) => env[name] ?? links[name])
-    if (value !== undefined) env[variable.name] = value
+      : expander.expand(variable.value ?? '', (name) => own.get(name) ?? linked(name))
+    if (value !== undefined) own.set(variable.name, value)
   }
-  return { KUBESTAGE_POD_IP: podIP, ...sources.time(pod), ...links, ...env }
+  return { KUBESTAGE_POD_IP: podIP, ...sources.time(pod), ...links, ...own.all() }
+}
+
+/** A container's own variables, never more than a program can be given. */
+class Variables {
+  readonly #values = new Map<string, string>()
+  #length = 0
+
+  get(name: string): string | undefined {
+    return this.#values.get(name)
+  }
+
+  set(name: string, value: string): void {
+    this.#length += value.length - (this.#values.get(name)?.length ?? 0)
+    if (this.#length > PROGRAM_BYTES) throw new TooLongError(`its variables hold more than ${PROGRAM_BYTES} bytes`)
+    this.#values.set(name, value)
+  }
+
+  all(): Record<string, string> {
+    return Object.fromEntries(this.#values)
+  }
 }
 
 interface Context {

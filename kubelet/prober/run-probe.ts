@@ -1,7 +1,7 @@
 import type { Container, Pod, PodStatus, Probe } from '../../shared/api/types.ts'
 import type { ActionHandler, ActionResult } from '../actions/action.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
-import { expand } from '../pod/expansion.ts'
+import { Expander, TooLongError } from '../pod/expansion.ts'
 import { type ProbeResult, type ProbeType, titleOf } from '../pod/probe-types.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 
@@ -36,8 +36,10 @@ export function createRunProbe(options: ProbeRunOptions): (run: ProbeRun) => Pro
     if (probe.exec && options.isEnding(pod.metadata.uid ?? '')) {
       return { outcome: 'error', output: '', message: 'rpc error: code = Canceled desc = context canceled' }
     }
+    const action = withExpandedCommand(container, probe)
+    if (action instanceof TooLongError) return { outcome: 'error', output: '', message: action.message }
     return actions.run(
-      withExpandedCommand(container, probe),
+      action,
       { runtime, containerId, podIP, ports: container.ports ?? [] },
       { timeoutMs: (probe.timeoutSeconds ?? 1) * 1000, userAgent: PROBE_USER_AGENT, purpose: 'probe' },
     )
@@ -64,14 +66,17 @@ export function createRunProbe(options: ProbeRunOptions): (run: ProbeRun) => Pro
 }
 
 /** Only variables written out in the spec are known here; one with `valueFrom` counts as empty. */
-function withExpandedCommand(container: Container, probe: Probe): Probe {
+function withExpandedCommand(container: Container, probe: Probe): Probe | TooLongError {
   const command = probe.exec?.command
   if (!command?.some((word) => word.includes('$'))) return probe
   const env = new Map<string, string>()
-  for (const { name, value } of container.env ?? [])
-    env.set(
-      name,
-      expand(value ?? '', (key) => env.get(key)),
-    )
-  return { ...probe, exec: { command: command.map((word) => expand(word, (key) => env.get(key))) } }
+  const expander = new Expander()
+  const expand = (text: string): string => expander.expand(text, (key) => env.get(key))
+  try {
+    for (const { name, value } of container.env ?? []) env.set(name, expand(value ?? ''))
+    return { ...probe, exec: { command: command.map(expand) } }
+  } catch (error) {
+    if (error instanceof TooLongError) return error
+    throw error
+  }
 }

@@ -10,7 +10,7 @@ export interface ContainerRuntime {
   /** Name and version, shown in the node's status (`containerRuntimeVersion`). */
   readonly version: string
   capabilities(): RuntimeCapabilities
-  /** A pod that sets kernel parameters has an IPC namespace for itself; otherwise none may be asked for. */
+  /** A pod can set kernel parameters of an IPC namespace of its own. */
   readonly ownIpc: boolean
   /**
    * What an image is on this machine; with a command of its own (`hasCommand`) a container may do without one. Throws
@@ -198,6 +198,8 @@ export interface SandboxConfig {
   shareProcessNamespace: boolean
   /** Its containers see the machine's processes. */
   hostPID?: boolean
+  /** Its containers use the machine's System V IPC and POSIX message queues. */
+  hostIPC?: boolean
   /** Of its IPC namespace; see {@link ContainerRuntime.ownIpc}. */
   sysctls?: Sysctl[]
   /** Opaque to the runtime; given back by `list`. */
@@ -225,6 +227,8 @@ export interface ContainerConfig {
   imageId: string
   command: string[]
   env: Record<string, string>
+  /** What of them is more than a program can be given: the container is listed as one that could not be started. */
+  tooLong?: string
   /** Directories put first on PATH. */
   path: string[]
   workingDir?: string

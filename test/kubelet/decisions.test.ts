@@ -1,7 +1,7 @@
 /** The pure core: what a pod needs, how long it gets, what its status says. */
 import t from 'tap'
 import { deliverReason, terminationReason } from '../../kubelet/lifecycle/termination-reason.ts'
-import { expand } from '../../kubelet/pod/expansion.ts'
+import { among, Expander, expand, PROGRAM_BYTES, WORD_BYTES } from '../../kubelet/pod/expansion.ts'
 import { goDuration } from '../../kubelet/pod/go-duration.ts'
 import { containerGraceSeconds, effectiveGraceSeconds } from '../../kubelet/pod/grace-period.ts'
 import { restartsAfter } from '../../kubelet/pod/restart-policy.ts'
@@ -324,12 +324,35 @@ t.test('status on its way to the API', async (t) => {
   t.equal(isLegalTransition(pod({}), ended, running), true)
 })
 
-t.test('texts', async (t) => {
-  const env: Record<string, string> = { A: '1' }
-  t.equal(
-    expand('$(A) $(B) $$(A) $A', (name) => env[name]),
-    '1 $(B) $(A) $A',
+t.test('references in words', async (t) => {
+  const env = { A: '1', long: 'x'.repeat(WORD_BYTES / 2) }
+  const from = among(env)
+  for (const [text, expected] of [
+    ['$(A) $(B) $$(A) $A', '1 $(B) $(A) $A'],
+    ['$($(A)', '$($(A)'],
+    ['$(A$(A)$(A)', '$(A$(A)1'],
+    ['$(A)$$ $$( $( $', '1$ $( $( $'],
+    ['$(constructor)$(__proto__)', '$(constructor)$(__proto__)'],
+  ] as const)
+    t.equal(expand(text, from), expected, text)
+  t.equal(expand('$(long)$(long)', from).length, WORD_BYTES)
+  t.throws(() => expand('$(long)$(long)$(A)', from), { message: 'a word expands to more than 131072 bytes' })
+  const expander = new Expander()
+  for (let made = 0; made < PROGRAM_BYTES; made += env.long.length) expander.expand('$(long)', from)
+  t.throws(
+    () => expander.expand('$(A)', from),
+    { message: /^its words expand to more/ },
+    'words of one program count together',
   )
+  const took = (bytes: number): number => {
+    const before = process.cpuUsage()
+    expand('$('.repeat(bytes / 2), from)
+    return process.cpuUsage(before).user
+  }
+  t.ok(took(1_000_000) < 500_000, 'what begins like a reference is read once')
+})
+
+t.test('texts', async (t) => {
   t.same([0, 350, 10_000, 80_000, 300_000, 3_600_000].map(goDuration), [
     '0s',
     '350ms',

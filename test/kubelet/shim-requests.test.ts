@@ -52,18 +52,27 @@ t.test('requests that are cut, damaged or endless', async (t) => {
       ['run', '../../up', 'c', '0', '1', '0', '0', ...steps],
       ['run', 'a\nb', 'c', '0', '1', '0', '0', ...steps],
       ['run', '', 'c', '0', '1', '0', '0', ...steps],
-      ['run', 'id', 'id', '0', '1', 'x', '0', ...steps],
-      ['run', 'id', 'id', '0', '1', '256', '0', ...steps],
-      ['run', 'id', 'id', '0', '1', '0', '-1', ...steps],
-      ['run', 'id', 'id', '0', '1', '0', '0'],
+      ['run', 'flags', 'id', '0', '1', 'x', '0', ...steps],
+      ['run', 'namespace', 'id', '0', '1', '256', '0', ...steps],
+      ['run', 'beside', 'id', '0', '1', '0', '-1', ...steps],
+      ['run', 'steps', 'id', '0', '1', '0', '0'],
+      ['run', 'short'],
       ['end', 'now'],
       ['stop'],
       ['forget', '../up'],
       ['input', '\0'],
     ])
       writeSync(requests, encodeRequest(words))
+    await until(() => heard.includes('failed\tshort'), { what: 'the last refusal' })
+    t.notMatch(heard, /started/)
+    const refused = [...heard.matchAll(/^failed\t(\w+)\t0\t(.*)$/gm)].map(([, id, why]) => `${id}: ${why}`)
+    const why = 'error during container init: the request is damaged'
+    t.same(
+      refused,
+      ['flags', 'namespace', 'beside', 'steps', 'short'].map((id) => `${id}: ${why}`),
+      'each that has an id is answered',
+    )
     await greeted('second')
-    t.notMatch(heard, /started|failed/)
   })
 
   await t.test('a line without end takes no memory, and is no request when it ends', async (t) => {
@@ -73,6 +82,27 @@ t.test('requests that are cut, damaged or endless', async (t) => {
     await greeted('third')
     const status = readFileSync(`/proc/${readFileSync(join(root, 'shim.pid'), 'utf8').trim()}/status`, 'utf8')
     t.ok(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) < 60 * 1024, status.match(/VmHWM.*/)?.[0] ?? '')
+  })
+
+  await t.test('a request that is too long is answered when it ends', async (t) => {
+    const longest = 8 * 1024 * 1024
+    const words = ['run', 'long', 'long', '0', '1', '0', '0', 'run', '2', 'true']
+    const line = Buffer.from(encodeRequest([...words, 'x'.repeat(longest + 1_000_000)]))
+    for (let sent = 0; sent < line.length; ) sent += writeSync(requests, line, sent, line.length - sent)
+    await until(() => heard.includes('failed\tlong\t'), { what: 'its refusal' })
+    t.match(heard, `failed\tlong\t0\terror during container init: the request has more than ${longest} bytes\n`)
+    await greeted('fourth')
+  })
+
+  await t.test('what nobody wants any more is killed, also before its program has begun', async (t) => {
+    const run = (id: string) => encodeRequest(['run', id, id, '0', '1', '0', '0', 'run', '2', 'sleep', '4711'])
+    writeSync(requests, run('runs'))
+    await until(() => heard.includes('started\truns\t'), { what: 'its start' })
+    writeSync(requests, `${encodeRequest(['forget', 'runs'])}${run('late')}${encodeRequest(['forget', 'late'])}`)
+    const pid = Number(/started\truns\t\d+\t(\d+)/.exec(heard)?.[1])
+    await until(() => !existsSync(`/proc/${pid}`), { what: 'its end' })
+    await greeted('fifth')
+    t.notMatch(heard, /started\tlate|failed\tlate|exited\t(runs|late)/)
   })
 
   await t.test('what is whole is run', async (t) => {

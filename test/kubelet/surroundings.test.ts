@@ -203,6 +203,27 @@ t.test('what a program is told of a clock that is not its own', async (t) => {
   t.match(env, { KUBESTAGE_TIME_SCALE: 'mine', KUBESTAGE_GRACE_PERIOD_SECONDS: '0.5' }, 'the pod’s own word counts')
 })
 
+t.test('variables that are more than a program can be given', async (t) => {
+  const doubling = Array.from({ length: 27 }, (_, index) => ({
+    name: `V${index + 1}`,
+    value: `$(V${index})$(V${index})`,
+  }))
+  const annotated = { ...pod, metadata: { ...pod.metadata, annotations: { a: 'x'.repeat(250_000) } } }
+  const notes = Array.from({ length: 1_000 }, (_, index) => ({
+    name: `N${index}`,
+    valueFrom: { fieldRef: { fieldPath: 'metadata.annotations' } },
+  }))
+  const before = process.memoryUsage().rss
+  await t.rejects(envOf({ env: [{ name: 'V0', value: '0123456789abcdef' }, ...doubling] }), {
+    message: /^a word expands/,
+  })
+  await t.rejects(envOf({ env: notes }, annotated), { message: /^its variables hold more/ })
+  t.ok(process.memoryUsage().rss - before < 100 * 1024 * 1024, 'they are not made first')
+  const [note = { name: '', value: '' }] = notes
+  const again = await envOf({ env: Array(1_000).fill(note) }, annotated)
+  t.equal(again.N0?.length, 250_004, 'one that is replaced does not count')
+})
+
 t.test('variables that cannot be had', async (t) => {
   const missing = (valueFrom: object) => envOf({ env: [{ name: 'A', valueFrom }] })
   await t.rejects(
@@ -232,7 +253,7 @@ t.test('command and arguments', async (t) => {
       sandboxId: 's',
       attempt: 3,
       image,
-      env: { A: '1' },
+      env: { A: '1', B: 'x'.repeat(100_000) },
       rootDir: '/r',
       mounts: [],
       messageFile: '/r/message',
@@ -240,6 +261,7 @@ t.test('command and arguments', async (t) => {
     })
   t.same(commandOf({}).command, ['/bin/app', 'serve'])
   t.same(commandOf({ args: ['x', '$(A)'] }).command, ['/bin/app', 'x', '1'])
+  t.match(commandOf({ args: ['$(B)$(B)'] }), { command: ['/bin/app', '$(B)$(B)'], tooLong: /more than 131072 bytes/ })
   t.same(
     commandOf({ command: ['sh', '-c', 'echo $A'] }).command,
     ['sh', '-c', 'echo $A'],

@@ -5,6 +5,7 @@ import type { Container } from './container.ts'
 import { containerEnvironment } from './container-launch.ts'
 import type { Launch } from './launch.ts'
 import { newId } from './new-id.ts'
+import { whyTooLong } from './program-size.ts'
 import { programUser } from './program-user.ts'
 import { execFailure, noTask } from './runtime-errors.ts'
 
@@ -29,7 +30,8 @@ export function execLaunch(
   const names = { hostname: sandbox.hostname, containerId: id, user, ...places }
   const env = { ...containerEnvironment(stored, names), ...added }
   const hostPath = stored.ownFiles ? (file: string) => `/proc/${pid}/root${file}` : undefined
-  const problem = whyNotExecutable(command, { searchPath: env.PATH ?? '', workingDir, hostPath })
+  const problem =
+    whyTooLong(command, env) ?? whyNotExecutable(command, { searchPath: env.PATH ?? '', workingDir, hostPath })
   if (problem) return { code: 'Unknown', problem: execFailure(newId(), problem) }
   const processes = stored.processes !== 'host'
   const namespaces: Launch['namespaces'] =

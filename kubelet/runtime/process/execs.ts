@@ -16,12 +16,13 @@ export type CommandLaunch = Launch & { containerId: string }
 
 interface Exec {
   pid: number
-  /** To be killed as soon as it is known what to kill. */
-  killed: boolean
   started: PromiseWithResolvers<StartedProcess>
   /** With its exit code; undefined when it could not be started. */
   ended: PromiseWithResolvers<number | undefined>
 }
+
+/** It was killed before the shim had started it. */
+class KilledBefore extends StartError {}
 
 const exitKilled = 137
 const closeTimeoutMs = 1_000
@@ -46,7 +47,7 @@ export class Execs {
     options.signal?.throwIfAborted()
     const output = new OutputWindow(options.maxOutputBytes ?? defaultOutputBytes)
     const { id, exec } = this.#start(launch, { hasInput: false, separateErrors: false })
-    const release = this.#limit(exec, options)
+    const release = this.#limit(id, exec, options)
     try {
       const reader = readPipe((await exec.started.promise).output, (data) => output.add(data))
       const exitCode = (await exec.ended.promise) ?? exitKilled
@@ -56,6 +57,8 @@ export class Execs {
       return { outcome: 'exited', exitCode, output: output.toString() }
     } catch (error) {
       if (!(error instanceof StartError)) throw error
+      if (release()) return { outcome: 'timeout', output: '' }
+      if (error instanceof KilledBefore) return { outcome: 'exited', exitCode: exitKilled, output: '' }
       const message = `rpc error: code = Unknown desc = ${error.message}`
       return { outcome: 'failed', message, output: '' }
     } finally {
@@ -94,7 +97,6 @@ export class Execs {
     const exec = this.#execs.get(id)
     if (!exec) return
     exec.pid = process.pid
-    if (exec.killed) kill(exec)
     exec.started.resolve(process)
   }
 
@@ -118,9 +120,9 @@ export class Execs {
 
   /** Ends them all. */
   async close(): Promise<void> {
-    const execs = [...this.#execs.values()]
-    for (const exec of execs) kill(exec)
-    await withinLimit(Promise.all(execs.map(({ ended }) => ended.promise)), closeTimeoutMs, this.#clock.machine)
+    const execs = [...this.#execs]
+    for (const [id, exec] of execs) this.#kill(id, exec)
+    await withinLimit(Promise.all(execs.map(([, { ended }]) => ended.promise)), closeTimeoutMs, this.#clock.machine)
     this.areLost()
   }
 
@@ -128,7 +130,6 @@ export class Execs {
     const id = newId()
     const exec: Exec = {
       pid: 0,
-      killed: false,
       started: Promise.withResolvers<StartedProcess>(),
       ended: Promise.withResolvers<number | undefined>(),
     }
@@ -137,21 +138,31 @@ export class Execs {
     return { id, exec }
   }
 
+  /** One that the shim has not started is not waited for: the shim kills it if it starts it after all. */
+  #kill(id: string, exec: Exec): void {
+    if (exec.pid !== 0) sendSignal(-exec.pid, 'SIGKILL')
+    else {
+      this.#shim().forget(id)
+      exec.started.reject(new KilledBefore(execFailure(id, 'it was killed before it had started')))
+      exec.ended.resolve(exitKilled)
+    }
+  }
+
   #forget(id: string): void {
     this.#execs.delete(id)
     this.#shim().forget(id)
   }
 
   /** Kills it in time, or when its caller wants. Returns what ends that, and says whether it was too late. */
-  #limit(exec: Exec, { timeoutMs, signal }: ExecOptions): () => boolean {
+  #limit(id: string, exec: Exec, { timeoutMs, signal }: ExecOptions): () => boolean {
     let isLate = false
-    const onAbort = () => kill(exec)
+    const onAbort = () => this.#kill(id, exec)
     const timer =
       timeoutMs === undefined
         ? undefined
         : this.#clock.machine.setTimer(timeoutMs, () => {
             isLate = true
-            kill(exec)
+            this.#kill(id, exec)
           })
     signal?.addEventListener('abort', onAbort, { once: true })
     return () => {
@@ -166,9 +177,4 @@ function listenTo(pipe: string) {
   const reader = readPipe(pipe, (data) => stream.add(data))
   const stream = new OutputStream(reader)
   return { reader, stream }
-}
-
-function kill(exec: Exec): void {
-  exec.killed = true
-  if (exec.pid !== 0) sendSignal(-exec.pid, 'SIGKILL')
 }

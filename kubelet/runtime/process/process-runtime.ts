@@ -43,6 +43,7 @@ import { marker, markerOf } from './marker.ts'
 import { MountedMemory } from './memory-folders.ts'
 import { newId } from './new-id.ts'
 import { connectToPod } from './port-forward.ts'
+import { tooLong, whyTooLong } from './program-size.ts'
 import { programUser } from './program-user.ts'
 import { type Processes, RecordStore } from './record-store.ts'
 import { noTask, startFailure } from './runtime-errors.ts'
@@ -69,7 +70,8 @@ export interface ProcessRuntimeOptions {
   warn(message: string, fields: object): void
 }
 
-const startTimeoutMs = 10_000
+/** How long the shim may take to start a process. */
+const startTimeoutMs = 30_000
 
 /** Containers as processes of this machine, started by the shim. */
 export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<ContainerRuntime> {
@@ -207,12 +209,16 @@ class ProcessRuntime implements ContainerRuntime {
     const env = containerEnvironment(config, { hostname: sandbox.hostname, containerId: id, user, ...this.#places() })
     const workingDir = config.workingDir || '/'
     const hostPath = capabilities.files === 'own' ? throughMounts(config.mounts ?? []) : undefined
+    const { command } = config
+    const large = config.tooLong === undefined ? whyTooLong(command, env) : tooLong(command, config.tooLong)
     const problem =
+      large ??
       whyNoWorkingDir(workingDir, hostPath) ??
-      whyNotExecutable(config.command, { searchPath: env.PATH ?? '', workingDir, hostPath })
+      whyNotExecutable(command, { searchPath: env.PATH ?? '', workingDir, hostPath })
     const target = this.#targetOf(config)
     const container = this.#containers.add({
       ...config,
+      ...(large && { command: command.slice(0, 1), env: {} }),
       id,
       podUid: sandbox.podUid,
       createdAtMs: clock.now(),
@@ -221,7 +227,7 @@ class ProcessRuntime implements ContainerRuntime {
       ...(problem && { startError: startFailure(problem) }),
     })
     if (problem) throw new StartError(startFailure(problem))
-    const pausePid = await this.#sandboxes.pausePid(sandbox)
+    const pausePid = await this.#pausePid(sandbox)
     const besidePid = target?.record.pid ?? (this.#processesOf(sandbox) === 'pod' ? pausePid : undefined)
     const ipcPid = sandbox.sysctls && pausePid
     const { layerBytes } = this.#options
@@ -230,8 +236,10 @@ class ProcessRuntime implements ContainerRuntime {
     const options = { sandbox, capabilities, besidePid, ipcPid, env, workingDir, user, hidden, layerBytes, ...places }
     const launch = shimLaunch(containerLaunch(container.stored, options))
     this.#shim.connection.run({ id, containerId: id, hasInput: config.stdin, separateErrors: false, ...launch })
-    if (!(await withinLimit(container.started.promise, startTimeoutMs, clock.machine)))
-      throw new StartError('the shim did not start the process within 10 s')
+    if (!(await withinLimit(container.started.promise, startTimeoutMs, clock.machine))) {
+      this.#giveUp(container, notStarted)
+      throw new StartError(startFailure(notStarted))
+    }
     return container.record
   }
 
@@ -239,6 +247,7 @@ class ProcessRuntime implements ContainerRuntime {
     const { clock, warn } = this.#options
     const container = this.#containers.get(containerId)
     if (!container || container.record.state === 'exited') return
+    if (container.record.pid === 0) return this.#giveUp(container, 'it was stopped before it had started')
     const sandbox = this.#sandboxes.get(container.stored.sandboxId)
     await stopContainer(container, options, { store: this.#store, clock, sandbox, warn })
   }
@@ -343,12 +352,24 @@ class ProcessRuntime implements ContainerRuntime {
 
   async #sysctlsAreSet(sandbox: Sandbox): Promise<void> {
     try {
-      const isSet = await withinLimit(this.#sandboxes.pausePid(sandbox), startTimeoutMs, this.#options.clock.machine)
-      if (!isSet) throw new StartError('the shim did not start the process within 10 s')
+      await this.#pausePid(sandbox)
     } catch (error) {
       await this.removeSandbox(sandbox.id)
       throw error
     }
+  }
+
+  /** See {@link Sandboxes.pausePid}; rejects as well when there is none in time. */
+  async #pausePid(sandbox: Sandbox): Promise<number | undefined> {
+    const pid = this.#sandboxes.pausePid(sandbox)
+    if (await withinLimit(pid, startTimeoutMs, this.#options.clock.machine)) return pid
+    throw new StartError(startFailure(notStarted))
+  }
+
+  /** A container that the shim has not started is not wanted any more: the shim kills it if it starts it after all. */
+  #giveUp(container: Container, why: string): void {
+    this.#shim.connection.forget(container.stored.id)
+    this.#containers.hasFailed(container, why)
   }
 
   /** As a power loss leaves it. Sandboxes first: a pod whose container has ended is looked at in the next moment. */
@@ -390,5 +411,7 @@ class ProcessRuntime implements ContainerRuntime {
     return { runtimeRoot: this.#store.root, seesClockAt }
   }
 }
+
+const notStarted = `the shim did not start the process within ${startTimeoutMs / 1000} s`
 
 const recordOf = ({ record }: { record: ContainerRecord }): ContainerRecord => record

@@ -46,10 +46,11 @@ export interface ShimRun {
 
 /** The line to a running shim. */
 export interface ShimConnection {
+  /** The listener is told that it was started or that it failed, unless the shim hangs. */
   run(run: ShimRun): void
   /** Closes the shim's end of what a process reads. */
   closeInput(id: string): void
-  /** Nothing of it is wanted any more. */
+  /** Nothing of it is wanted any more: it is killed, should it run. */
   forget(id: string): void
   /** Ends all containers and the shim. */
   end(): void
@@ -62,6 +63,8 @@ const attempts = 1_000
 const answerMs = 30_000
 const farewellMs = 1_000
 const dash = '-'
+/** The shim takes no longer line. */
+const lineBytes = 8 * 1024 * 1024
 
 /**
  * Waits for the shim that a supervisor starts beside us, at most five seconds, and half a minute for its answer. All
@@ -148,7 +151,9 @@ class PipeConnection implements ShimConnection {
 
   run({ id, containerId, hasInput, separateErrors, namespaceFlags, besidePid = 0, steps }: ShimRun): void {
     const numbers = [hasInput ? 1 : 0, separateErrors ? 2 : 1, namespaceFlags, besidePid].map(String)
-    this.#send('run', id, containerId, ...numbers, ...steps)
+    const line = Buffer.from(encodeRequest(['run', id, containerId, ...numbers, ...steps]))
+    if (line.length > lineBytes) this.#listener.failed(id, { atMs: this.#clock.now(), why: tooLongLine(line.length) })
+    else this.#write(line)
   }
 
   closeInput(id: string): void {
@@ -171,7 +176,11 @@ class PipeConnection implements ShimConnection {
   }
 
   #send(...words: string[]): void {
-    if (!this.#isClosed) this.#requests.write(encodeRequest(words))
+    this.#write(encodeRequest(words))
+  }
+
+  #write(line: string | Buffer): void {
+    if (!this.#isClosed) this.#requests.write(line)
   }
 
   #read(data: string): void {
@@ -217,6 +226,9 @@ class PipeConnection implements ShimConnection {
 
 const hasClosed = (pipe: Socket): Promise<void> =>
   new Promise((resolve) => (pipe.closed ? resolve() : pipe.once('close', () => resolve())))
+
+const tooLongLine = (bytes: number): string =>
+  `error during container init: its mounts, words and variables take ${bytes} bytes; at most ${lineBytes} are possible`
 
 /** A line that was damaged says nothing: a time or a process that is no number would be kept for good. */
 const isReadable = (verb: string, agoMs: number, number: number): boolean =>

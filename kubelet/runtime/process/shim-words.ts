@@ -8,6 +8,6 @@ export const decodeWords = (line: string): string[] => line.split('\t').map(deco
 
 const encode = (word: string): string => {
   if (word === '.') return '%2E'
-  return /[%\t\n]/.test(word) ? word.replace(/[%\t\n]/g, encodeURIComponent) : word
+  return /[%\t\n]/.test(word) ? word.replaceAll('%', '%25').replaceAll('\t', '%09').replaceAll('\n', '%0A') : word
 }
 const decode = (word: string): string => word.replace(/%(09|0A|25|2E)/g, (code) => decodeURIComponent(code))

@@ -12,12 +12,12 @@
 #                                  OUTPUTS 1 or 2; FLAGS of new namespaces; PID of a process whose PID namespace is joined, or 0; the
 #                                  steps are container.pl's
 #   input ID                       it gets no more to read
-#   forget ID                      nothing of it is wanted any more
+#   forget ID                      nothing of it is wanted any more: it is killed, should it run
 #   end                            ends everything
 # ROOT/events     lines to the kubelet, of the same form without the dot:
 #   greeting WHO                   what follows is for the kubelet that said hello
 #   started ID AGO PID OUTPUT ERRORS INPUT   it runs, since so many milliseconds; names of its pipes, to be opened, or a dash
-#   failed ID AGO WHY              it could not be started
+#   failed ID AGO WHY              it could not be started, or the request was damaged or too long
 #   exited ID AGO CODE             as a shell counts: 128 and the signal; a container's when all that it left is gone as well
 #   known WHO                      all is told
 #
@@ -229,12 +229,25 @@ sub spawn {
   return defined $pid && $pid > 0 ? $pid : undef;
 }
 
+sub is_name { ($_[0] // '') =~ /^[\w-][\w.-]*\z/ }
+
+# Told of what has not been asked for before.
+sub refuse {
+  my ($id, $why) = @_;
+  tell_kubelet('failed', $id, 0, "error during container init: $why") if is_name($id) && !$job{$id};
+}
+
+# A damaged line starts nothing: not another program, and not one outside its namespaces.
+sub is_whole {
+  my ($id, $container, $input, $outputs, $flags, $beside, @steps) = @_;
+  return 0 unless @steps && is_name($id) && !$job{$id} && is_name($container);
+  return 0 if grep { !/^\d{1,10}\z/ } $input, $outputs, $flags, $beside;
+  return !($flags & ~$NEW_NAMESPACES);
+}
+
 sub run {
   my ($id, $container, $input, $outputs, $flags, $beside, @steps) = @_;
-  # A damaged line starts nothing: not another program, and not one outside its namespaces.
-  return unless @steps && !$job{$id} && !$preparing{$id} && 2 == grep { /^[\w-][\w.-]*\z/ } $id, $container;
-  return if grep { !/^\d{1,10}\z/ } $input, $outputs, $flags, $beside;
-  return if $flags & ~$NEW_NAMESPACES;
+  return refuse($id, 'the request is damaged') unless is_whole(@_);
   # In a PID namespace its process 1 gets what others leave.
   my $job = $job{$id} = { id => $id, container => $container, scatters => !($flags & $NEW_PROCESSES || $beside) };
   my $stdin = $input ? new_pipe($job, 'input') : undef;
@@ -335,6 +348,10 @@ sub reap {
 sub forget {
   my ($id) = @_;
   my $job = delete $job{$id} or return;
+  # Unless it has been reaped: its number may be another's.
+  kill 'KILL', -$job->{pid} if $job->{pid} && $job_of_pid{$job->{pid}} == $job;
+  delete $preparing{$id};
+  delete $job->{told};
   unlink map { "pipes/$id.$_" } qw(input output errors) unless $has_proc;
 }
 
@@ -349,9 +366,8 @@ my %request = (
     $kubelet = $_[1];
     tell_kubelet('greeting', $_[0]);
     for my $job (values %job) {
-      if ($job->{id} eq $job->{container}) { tell_of($job); next }
-      kill 'KILL', -$job->{pid} if $job->{pid} && !$job->{exited};
-      forget($job->{id});
+      if ($job->{id} eq $job->{container}) { tell_of($job) }
+      else { forget($job->{id}) }
     }
     tell_kubelet('known', $_[0]);
   },
@@ -378,7 +394,8 @@ sub kubelet_lives {
 }
 
 my $unread = '';
-my $is_overlong = 0;
+# The beginning of a line that is too long.
+my $overlong;
 my $supervisor = $mode eq 'alone' ? undef : \*STDIN;
 my $until;
 my $asked_to_end;
@@ -403,15 +420,25 @@ while (1) {
   if (vec($readable, fileno $requests, 1)) {
     my $before = length $unread;
     sysread($requests, $unread, 65536, $before);
-    # Only what came is searched; of a line that is too long nothing is kept, and its end is no request.
+    # Only what came is searched; of a line that is too long only the beginning is kept, to refuse it; its end is no request.
     my $end = index($unread, "\n", $before);
-    if ($end < 0) { ($unread, $is_overlong) = ('', 1) if $is_overlong || length $unread > $LONGEST }
-    elsif ($is_overlong) { ($unread, $is_overlong) = (substr($unread, $end + 1), 0) }
+    if ($end < 0) {
+      if (defined $overlong || length $unread > $LONGEST) {
+        $overlong //= substr($unread, 0, $AT_ONCE);
+        $unread = '';
+      }
+    }
+    elsif (defined $overlong) {
+      my ($verb, $id) = split /\t/, $overlong;
+      refuse($id, "the request has more than $LONGEST bytes") if $verb eq 'run';
+      ($unread, $overlong) = (substr($unread, $end + 1), undef);
+    }
     while ($end >= 0 && $unread =~ s/^([^\n]*)\n//) {
       my ($verb, @words) = split /\t/, $1, -1;
       # A kubelet may have died in the middle of a line.
       next unless @words && pop @words eq '.';
-      s/%([0-9A-F]{2})/chr hex $1/ge for @words;
+      # One after the other is quicker than all at once: a word may be long. The percent sign last.
+      for (grep { index($_, '%') >= 0 } @words) { s/%09/\t/g; s/%0A/\n/g; s/%2E/./g; s/%25/%/g }
       finish() if $verb eq 'end' && !@words;
       $request{$verb}->(@words) if $request{$verb};
     }

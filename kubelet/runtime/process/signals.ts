@@ -2,9 +2,11 @@ import { constants } from 'node:os'
 
 /**
  * Sends a signal (a name, with or without SIG, also SIGRTMIN+n, or a number) to a process, or with a negative id to its
- * group. False: it is gone.
+ * group. False: it is gone. Ids that mean others than one process and its group (0: the kubelet's own group, -1: all
+ * processes) are refused.
  */
 export function sendSignal(pid: number, signal: string): boolean {
+  if (Math.abs(pid) <= 1) throw new Error(`no container has process id ${pid}`)
   try {
     process.kill(pid, signalNumber(signal))
     return true

@@ -3,6 +3,9 @@ import path from 'node:path'
 import t from 'tap'
 import { ANNOTATIONS } from '../../../kubelet/pods/container-config.ts'
 import { createTerminationMessages } from '../../../kubelet/pods/termination-message.ts'
+import type { ContainerConfig } from '../../../kubelet/runtime/container-runtime.ts'
+import { possibleIsolation } from '../../../kubelet/runtime/process/index.ts'
+import { skipOrFail } from '../../harness/skip.ts'
 import { until } from '../../harness/until.ts'
 import { configOf, exited, recordOf, sandboxOf, sh, startNode, texts } from './runtime-node.ts'
 
@@ -44,6 +47,53 @@ t.test('a container gets its environment and nothing else, its folder, and a log
   )
   await exited(runtime, there.id)
   t.same(texts(there.logPath), [folder], 'a missing working directory is made')
+})
+
+t.test('what is more than a program or the shim can be given is refused, and the shim answers the next', async (t) => {
+  const node = await startNode(t)
+  const { runtime } = node
+  const sandbox = await sandboxOf(runtime, 'large')
+  const start = (name: string, command: string[], more: Partial<ContainerConfig> = {}) =>
+    runtime.startContainer(configOf(node, sandbox, command, { name, ...more }))
+  const variables = (count: number, length: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`V${index}`, '\t'.repeat(length)]))
+  const tooLong = /unable to start container process: exec: "true": argument list too long: /
+  for (const [name, command, more] of [
+    ['word', ['true', 'x'.repeat(131_072)], {}],
+    ['variable', ['true'], { env: variables(1, 131_072) }],
+    ['words', ['true', ...Array(300_000).fill('x')], {}],
+    ['variables', ['true'], { env: variables(500, 100_000) }],
+    ['known', ['true'], { tooLong: 'so it was found' }],
+  ] as const) {
+    await t.rejects(start(name, [...command], more), { message: tooLong }, name)
+    const record = (await runtime.list()).containers.find((container) => container.name === name)
+    t.match(record, { state: 'exited', exitCode: 128, reason: 'StartError', message: tooLong }, name)
+  }
+  const most = await start('most', ['sleep', '1000'], { env: variables(19, 100_000) })
+  t.match(await runtime.execSync(most.id, { command: ['true', 'x'.repeat(131_072)] }), {
+    outcome: 'failed',
+    message: tooLong,
+  })
+  t.match(await runtime.execSync(most.id, { command: ['true'] }), { exitCode: 0 })
+})
+
+t.test('more mounts than a request to the shim can hold', async (t) => {
+  if ((await possibleIsolation({ rootDir: t.testdir() })).files !== 'own')
+    return skipOrFail(t, 'this machine lets us mount nothing')
+  const node = await startNode(t, { isolation: 'pod', files: 'own' })
+  const sandbox = await sandboxOf(node.runtime, 'mounts')
+  const mount = { hostPath: node.rootDir, readonly: true }
+  const mounts = Array.from({ length: 40_000 }, (_, index) => ({
+    ...mount,
+    containerPath: `/mounted/${index}${'x'.repeat(99)}`,
+  }))
+  await t.rejects(node.runtime.startContainer(configOf(node, sandbox, ['true'], { mounts })), {
+    message:
+      /error during container init: its mounts, words and variables take \d+ bytes; at most 8388608 are possible/,
+  })
+  const next = await node.runtime.startContainer(configOf(node, sandbox, ['true'], { name: 'next' }))
+  await exited(node.runtime, next.id)
+  t.match(await recordOf(node.runtime, next.id), { exitCode: 0 })
 })
 
 t.test('signals have their default action, and standard input is empty', async (t) => {
