@@ -15,6 +15,9 @@ export interface ActionTarget {
   /** Named ports of the container. */
   ports: { name?: string; containerPort: number }[]
 }
+/** The message of an action that its signal broke off. */
+export const CANCELED = 'context canceled'
+
 export interface ActionOptions {
   timeoutMs?: number
   /** Extra environment of an exec action. */
@@ -24,6 +27,7 @@ export interface ActionOptions {
   /** `kube-lifecycle/1.36` or `kube-probe/1.36`, and what else differs between hooks and probes. */
   userAgent: string
   purpose: 'hook' | 'probe'
+  /** When it aborts, the action ends and its connection is closed. */
   signal?: AbortSignal
 }
 export interface ActionResult {

@@ -1,7 +1,7 @@
 import { connect, constants } from 'node:http2'
 import { hostPort } from '../../shared/client/network-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import type { ActionOptions, ActionResult, ActionTarget } from './action.ts'
+import { type ActionOptions, type ActionResult, type ActionTarget, CANCELED } from './action.ts'
 
 const serving = 1
 const statusNames = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN']
@@ -14,7 +14,7 @@ const unimplemented = 12
 export async function runGrpc(
   { port, service = '' }: { port: number; service?: string },
   target: ActionTarget,
-  { clock, timeoutMs = 1_000, userAgent }: ActionOptions & { clock: Clock },
+  { clock, timeoutMs = 1_000, userAgent, signal }: ActionOptions & { clock: Clock },
 ): Promise<ActionResult> {
   const address = hostPort(target.podIP, port)
   const { promise, resolve } = Promise.withResolvers<ActionResult>()
@@ -25,6 +25,9 @@ export async function runGrpc(
       ? fail(`timeout: health rpc did not complete within ${timeoutMs / 1000}s`)
       : fail(`timeout: failed to connect service "${address}" within ${timeoutMs / 1000}s: context deadline exceeded`),
   )
+  const giveUp = () => fail(CANCELED)
+  signal?.addEventListener('abort', giveUp)
+  if (signal?.aborted) giveUp()
   const session = connect(`http://${address}`)
   // A refused connection is tried again until the time is over, as gRPC does: the timer speaks for it.
   session.on('error', () => {})
@@ -54,6 +57,7 @@ export async function runGrpc(
     stream.end(frame(service))
   })
   const result = await promise
+  signal?.removeEventListener('abort', giveUp)
   timer.cancel()
   session.destroy()
   return result

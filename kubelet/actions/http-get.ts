@@ -2,7 +2,7 @@ import https from 'node:https'
 import type { HTTPGetAction } from '../../shared/api/types.ts'
 import { dialError } from '../../shared/client/network-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import type { ActionOptions, ActionResult, ActionTarget } from './action.ts'
+import { type ActionOptions, type ActionResult, type ActionTarget, CANCELED } from './action.ts'
 import { type HttpRequest, httpRequest, urlOf } from './http-request.ts'
 
 /**
@@ -129,7 +129,7 @@ function get(request: HttpRequest, signal: AbortSignal): Promise<Answer> {
 }
 
 function requestError(error: NodeJS.ErrnoException, signal: AbortSignal, { scheme }: HttpRequest): Error {
-  if (signal.aborted) return signal.reason instanceof Error ? signal.reason : new Error('context canceled')
+  if (signal.aborted) return signal.reason instanceof Error ? signal.reason : new Error(CANCELED)
   if (scheme === 'https' && notTls.has(error.code ?? '')) return new PlainHttpError()
   return error
 }
@@ -137,7 +137,7 @@ function requestError(error: NodeJS.ErrnoException, signal: AbortSignal, { schem
 function textOf(error: Error, { host, port }: HttpRequest): string {
   if (error instanceof TimeoutError) return 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
   if (error instanceof PlainHttpError) return 'http: server gave HTTP response to HTTPS client'
-  if (error.name === 'AbortError') return 'context canceled'
+  if (error.name === 'AbortError') return CANCELED
   if (error.message === 'socket hang up') return 'EOF'
   return dialError(error, host, port)
 }

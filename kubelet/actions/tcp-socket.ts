@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import type { TCPSocketAction } from '../../shared/api/types.ts'
 import { dialError, hostPort } from '../../shared/client/network-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import type { ActionOptions, ActionResult, ActionTarget } from './action.ts'
+import { type ActionOptions, type ActionResult, type ActionTarget, CANCELED } from './action.ts'
 import { resolvePort } from './port.ts'
 
 /** Succeeds if the port is open. The connection is closed at once. Upstream: pkg/probe/tcp. */
@@ -23,7 +23,12 @@ export async function runTcpSocket(
       : options.clock.machine.setTimer(options.timeoutMs, () =>
           resolve({ outcome: 'timeout', output: '', message: `dial tcp ${hostPort(host, port)}: i/o timeout` }),
         )
+  const { signal } = options
+  const giveUp = () => resolve({ outcome: 'failure', output: '', message: CANCELED })
+  signal?.addEventListener('abort', giveUp)
+  if (signal?.aborted) giveUp()
   const result = await promise
+  signal?.removeEventListener('abort', giveUp)
   timer?.cancel()
   socket.destroy()
   return result

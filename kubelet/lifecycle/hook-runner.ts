@@ -1,4 +1,5 @@
 import type { Container, LifecycleHandler, Pod } from '../../shared/api/types.ts'
+import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import type { ActionHandler, ActionResult } from '../actions/action.ts'
 import { fullName } from '../pod/container-kinds.ts'
 import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
@@ -20,7 +21,10 @@ export interface HookRunner {
 
 const HOOK_USER_AGENT = 'kube-lifecycle/1.36'
 
-export function createHookRunner(runtime: ContainerRuntime, actions: ActionHandler): HookRunner {
+/** A request that the container's own end breaks off says so itself, in its own words. */
+const REQUEST_LINGERS_MS = 1_000
+
+export function createHookRunner(runtime: ContainerRuntime, actions: ActionHandler, clock: Clock): HookRunner {
   return {
     async run(request) {
       const { record, container, podIP, pod, handler } = request
@@ -35,8 +39,9 @@ export function createHookRunner(runtime: ContainerRuntime, actions: ActionHandl
       if (handler.httpGet && !handler.httpGet.host && pod.spec.hostNetwork) {
         return { outcome: 'error', output: '', message: `failed to find networking container: ${fullName(pod)}` }
       }
-      // A command in the container cannot outlive it. A request and a pause are the kubelet's own, and go on.
-      const life = handler.exec ? lifeOf(runtime, record.id) : undefined
+      // A pause is the kubelet's own, and goes on; a command or request would hold what it uses without end.
+      const lingersMs = handler.exec ? 0 : REQUEST_LINGERS_MS
+      const life = handler.sleep ? undefined : lifeOf(runtime, record, clock, lingersMs)
       try {
         return await actions.run(
           handler,
@@ -58,11 +63,30 @@ export function createHookRunner(runtime: ContainerRuntime, actions: ActionHandl
   }
 }
 
-function lifeOf(runtime: ContainerRuntime, containerId: string): { signal: AbortSignal; forget(): void } {
+/** A signal that aborts when the container has ended and `lingersMs` have passed. */
+function lifeOf(
+  runtime: ContainerRuntime,
+  { id, podUid }: ContainerRecord,
+  { machine }: Clock,
+  lingersMs: number,
+): { signal: AbortSignal; forget(): void } {
   const ended = new AbortController()
-  const forget = runtime.onEvent((event) => {
-    if (event.type === 'exited' && event.containerId === containerId) ended.abort()
+  let timer: Timer | undefined
+  const end = (): void => {
+    if (lingersMs === 0) ended.abort()
+    else timer ??= machine.setTimer(lingersMs, () => ended.abort(), { background: true })
+  }
+  const stopListening = runtime.onEvent((event) => {
+    if (event.type === 'exited' && event.containerId === id) end()
   })
+  void runtime.list(podUid).then(({ containers }) => {
+    if (!containers.some((found) => found.id === id && found.state === 'running')) end()
+  })
+  const forget = (): void => {
+    stopListening()
+    timer?.cancel()
+    timer = undefined
+  }
   return { signal: ended.signal, forget }
 }
 

@@ -157,7 +157,7 @@ export class PodLifecycle {
     this.#portConflicts = podFiles ? new PortConflicts({ runtime, events }) : undefined
     this.#backoff = createRestartBackoff(options.crashLoopBackOff)
     this.#images = createImagePuller({ runtime, clock, events })
-    const hooks = createHookRunner(runtime, options.actions)
+    const hooks = createHookRunner(runtime, options.actions, clock)
     this.#stops = new PodStops({ ...options, cache, hooks })
     this.workers = this.#createWorkers(hooks)
     this.#cleanup = createPodCleanup({

@@ -22,7 +22,8 @@ export interface ProbeWorkerOptions {
   /** Called for each result that holds, also when it is the same as before. */
   onResult(containerId: string, result: ProbeResult): void
   /** Runs the action once. Undefined: it could not be told. */
-  run(containerId: string): Promise<ProbeResult | undefined>
+  /** When the signal aborts, nobody wants its result any more. */
+  run(containerId: string, signal: AbortSignal): Promise<ProbeResult | undefined>
   /** The worker has nothing to do any more. */
   onEnd(): void
 }
@@ -39,6 +40,7 @@ export class ProbeWorker {
   #onHold = false
   #lastRun: ProbeResult | undefined
   #runLength = 0
+  readonly #gone = new AbortController()
   #stopped = false
   #triggered = false
   #wake: (() => void) | undefined
@@ -62,6 +64,12 @@ export class ProbeWorker {
     this.#stopped = true
     this.#wake?.()
     this.#endPause?.()
+  }
+
+  /** Stops, and gives up a probe that is under way: its pod is gone. */
+  abandon(): void {
+    this.stop()
+    this.#gone.abort()
   }
 
   async #loop(): Promise<void> {
@@ -116,7 +124,7 @@ export class ProbeWorker {
     const runsForMs = clock.now() - parseTime(running.startedAt ?? '')
     if (Math.floor(runsForMs / 1000) < (probe.initialDelaySeconds ?? 0)) return true
     if ((type === 'startup') === Boolean(entry.started)) return true
-    const result = await this.#options.run(id)
+    const result = await this.#options.run(id, this.#gone.signal)
     if (result !== undefined && !this.#stopped) this.#count(id, result)
     return true
   }

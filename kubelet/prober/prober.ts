@@ -66,7 +66,7 @@ export class Prober {
   }
 
   remove(podUid: string): void {
-    for (const worker of this.#workers.get(podUid)?.values() ?? []) worker.stop()
+    for (const worker of this.#workers.get(podUid)?.values() ?? []) worker.abandon()
     this.#workers.delete(podUid)
   }
 
@@ -93,7 +93,7 @@ export class Prober {
   }
 
   close(): void {
-    for (const ofPod of this.#workers.values()) for (const worker of ofPod.values()) worker.stop()
+    for (const ofPod of this.#workers.values()) for (const worker of ofPod.values()) worker.abandon()
   }
 
   #start(pod: Pod, container: Container, type: ProbeType): void {
@@ -122,7 +122,7 @@ export class Prober {
         known.set(id, result)
         this.#options.onChange(pod, type, result)
       },
-      run: (id) => this.#run({ pod, container, type, probe, containerId: id }),
+      run: (id, signal) => this.#run({ pod, container, type, probe, containerId: id, signal }),
       onEnd: () => {
         for (const id of seen) {
           known.delete(id)

@@ -19,6 +19,8 @@ export interface ProbeRun {
   type: ProbeType
   probe: Probe
   containerId: string
+  /** When it aborts, the probe has no result. */
+  signal: AbortSignal
 }
 const PROBE_USER_AGENT = 'kube-probe/1.36'
 const TRIES = 3
@@ -30,7 +32,7 @@ const TRIES = 3
 export function createRunProbe(options: ProbeRunOptions): (run: ProbeRun) => Promise<ProbeResult | undefined> {
   const { actions, runtime, events } = options
 
-  async function once({ pod, container, probe, containerId }: ProbeRun): Promise<ActionResult> {
+  async function once({ pod, container, probe, containerId, signal }: ProbeRun): Promise<ActionResult> {
     const podIP = options.status(pod.metadata.uid ?? '')?.podIP ?? ''
     // Upstream runs commands on a context that ends with the pod's deletion.
     if (probe.exec && options.isEnding(pod.metadata.uid ?? '')) {
@@ -41,7 +43,7 @@ export function createRunProbe(options: ProbeRunOptions): (run: ProbeRun) => Pro
     return actions.run(
       action,
       { runtime, containerId, podIP, ports: container.ports ?? [] },
-      { timeoutMs: (probe.timeoutSeconds ?? 1) * 1000, userAgent: PROBE_USER_AGENT, purpose: 'probe' },
+      { timeoutMs: (probe.timeoutSeconds ?? 1) * 1000, userAgent: PROBE_USER_AGENT, purpose: 'probe', signal },
     )
   }
 
@@ -50,7 +52,9 @@ export function createRunProbe(options: ProbeRunOptions): (run: ProbeRun) => Pro
 
   return async (run) => {
     let result = await once(run)
-    for (let tries = 1; result.outcome === 'error' && tries < TRIES; tries++) result = await once(run)
+    for (let tries = 1; result.outcome === 'error' && tries < TRIES && !run.signal.aborted; tries++)
+      result = await once(run)
+    if (run.signal.aborted) return undefined
     if (result.outcome === 'success') {
       if (result.warning) {
         const warning = `${titleOf(run.type)} probe warning: ${result.warning}`

@@ -253,7 +253,7 @@ t.test('command and arguments', async (t) => {
       sandboxId: 's',
       attempt: 3,
       image,
-      env: { A: '1', B: 'x'.repeat(100_000) },
+      env: { A: '1' },
       rootDir: '/r',
       mounts: [],
       messageFile: '/r/message',
@@ -261,7 +261,10 @@ t.test('command and arguments', async (t) => {
     })
   t.same(commandOf({}).command, ['/bin/app', 'serve'])
   t.same(commandOf({ args: ['x', '$(A)'] }).command, ['/bin/app', 'x', '1'])
-  t.match(commandOf({ args: ['$(B)$(B)'] }), { command: ['/bin/app', '$(B)$(B)'], tooLong: /more than 131072 bytes/ })
+  t.match(commandOf({ args: ['$(A)'.repeat(131_073)] }), {
+    command: ['/bin/app', /^\$/],
+    tooLong: /more than 131072 bytes/,
+  })
   t.same(
     commandOf({ command: ['sh', '-c', 'echo $A'] }).command,
     ['sh', '-c', 'echo $A'],

@@ -7,6 +7,7 @@ import { createActions } from '../../../kubelet/actions/actions.ts'
 import { createSimulatedRuntime } from '../../../kubelet/runtime/simulated.ts'
 import { realClock } from '../../../shared/clock/real-clock.ts'
 import { issueCertificate } from '../../../shared/pki/certificate.ts'
+import { until } from '../../harness/until.ts'
 
 const hook: ActionOptions = { userAgent: 'kube-lifecycle/1.36', purpose: 'hook' }
 const probe: ActionOptions = { userAgent: 'kube-probe/1.36', purpose: 'probe', timeoutMs: 10_000 }
@@ -44,6 +45,36 @@ async function freePort(): Promise<number> {
   await new Promise((resolve) => server.close(resolve))
   return port
 }
+
+t.test('no connection outlives its hook or probe, though the server would keep it', async (t) => {
+  const sockets: net.Socket[] = []
+  const keep = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\nhello'
+  const answers = {
+    whole: keep,
+    redirected: keep.replace('200 OK', '302 Found\r\nLocation: /'),
+    endless: keep.replace('5', '100000').replace('hello', 'x'.repeat(20_000)),
+  }
+  const answer = (socket: net.Socket) => (data: Buffer) => {
+    const [, name = ''] = /^GET \/(\w*)/.exec(data.toString('latin1')) ?? []
+    socket.write(answers[name as keyof typeof answers] ?? keep)
+  }
+  const server = net.createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => {})
+    socket.on('data', answer(socket))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  for (const path of Object.keys(answers))
+    for (const options of [hook, probe])
+      t.match(await run({ httpGet: { port, path: `/${path}` } }, options), { outcome: 'success' }, path)
+  t.equal(sockets.length, 8, 'each on a connection of its own')
+  await until(() => sockets.every(({ destroyed }) => destroyed), {
+    what: 'the connections to be closed',
+    timeoutMs: 2_000,
+  })
+})
 
 t.test('what a hook and a probe send, byte for byte', async (t) => {
   const { port, requests } = await rawServer(t, ok)
