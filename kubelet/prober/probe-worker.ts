@@ -22,7 +22,7 @@ export interface ProbeWorkerOptions {
   /** Called for each result that holds, also when it is the same as before. */
   onResult(containerId: string, result: ProbeResult): void
   /** Runs the action once. Undefined: it could not be told. */
-  /** When the signal aborts, nobody wants its result any more. */
+  /** When the signal aborts, the result is not used any more. */
   run(containerId: string, signal: AbortSignal): Promise<ProbeResult | undefined>
   /** The worker has nothing to do any more. */
   onEnd(): void
