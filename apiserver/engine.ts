@@ -49,7 +49,7 @@ export class Engine {
 
   constructor({ config, catalog, storage, watchBacklog, self, several }: EngineOptions) {
     const { clock, log, featureGates, disabledAdmissionPlugins } = config
-    this.objects = new ObjectCaches({ catalog, storage, watchBacklog })
+    this.objects = new ObjectCaches({ catalog, storage, watchBacklog, clock })
     const { lookup, lookupAll } = this.objects
     this.authorization = authorizationBy(this.objects, config)
     const { access } = this.authorization

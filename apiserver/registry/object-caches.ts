@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { ObjectRef } from '../../shared/client/client.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
 import type { Lookup, LookupAll } from '../kind/lookup.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -15,20 +16,22 @@ export interface ObjectCachesOptions {
   storage: Storage
   /** Of all watches. Default: of each resource on its own. */
   watchBacklog?: WatchBacklog
+  /** For the times of changes that a record shows. */
+  clock?: Pick<Clock, 'now'>
 }
 
 /** The objects of all resources, as the watch caches have them: what authorization, admission and handlers read. */
 export class ObjectCaches {
   readonly catalog: Catalog
   readonly storage: Storage
-  readonly #watchBacklog: WatchBacklog | undefined
+  readonly #cacheOptions: ConstructorParameters<typeof WatchCache>[3]
   readonly #caches = new Map<string, WatchCache>()
   readonly #decoded = new WeakMap<CachedObject, KubeObject>()
 
-  constructor({ catalog, storage, watchBacklog }: ObjectCachesOptions) {
+  constructor({ catalog, storage, watchBacklog, clock }: ObjectCachesOptions) {
     this.catalog = catalog
     this.storage = storage
-    this.#watchBacklog = watchBacklog
+    this.#cacheOptions = { backlog: watchBacklog, ...(clock && { now: () => clock.now() }) }
     for (const definition of catalog.definitions()) if (!definition.virtual) this.cacheOf(definition)
   }
 
@@ -42,7 +45,7 @@ export class ObjectCaches {
     const id = cacheId(definition)
     const known = this.#caches.get(id)
     if (known) return known
-    const cache = new WatchCache(definition, keyPrefix(definition), this.storage, this.#watchBacklog)
+    const cache = new WatchCache(definition, keyPrefix(definition), this.storage, this.#cacheOptions)
     this.#caches.set(id, cache)
     return cache
   }
@@ -55,7 +58,7 @@ export class ObjectCaches {
   /** Serves resources from now on, instead of what had their group, version and plural before: watches of that end. */
   async install(definitions: readonly ResourceDefinition[]): Promise<void> {
     for (const definition of definitions) {
-      const cache = new WatchCache(definition, keyPrefix(definition), this.storage, this.#watchBacklog)
+      const cache = new WatchCache(definition, keyPrefix(definition), this.storage, this.#cacheOptions)
       await cache.load()
       const id = cacheId(definition)
       this.#caches.get(id)?.close()

@@ -25,7 +25,7 @@ export function siteOf(api: ApiContext, { tls, host }: Pick<ApiServerConfig, 'tl
     isOwnName: (name) =>
       (isIP(name) ? certificate.checkIP(name) : certificate.checkHost(name, { wildcards: false })) !== undefined,
     checkRoom: () => feedOf(api).checkRoom(),
-    stream: (response) => feedOf(api).follow(response, `https://${host}`),
+    stream: (response) => feedOf(api).follow(response, `https://${host}`, { history: true }),
     source: 'server',
   })
   sites.set(api, site)

@@ -18,6 +18,13 @@ import type { WatchEncoder, WatchSink } from './watch-sink.ts'
 
 const history: EventLogLimits = { events: 20_000, bytes: 32 * 1024 * 1024 }
 
+interface WatchCacheOptions {
+  /** Of all watches. Default: of this resource alone. */
+  backlog?: WatchBacklog
+  /** Milliseconds since the epoch, for the times of changes. */
+  now?(): number
+}
+
 export interface CachedList {
   items: CachedObject[]
   revision: number
@@ -46,8 +53,17 @@ export class WatchCache {
   #held: HeldEvents | undefined
   #privateGroups = 0
   readonly #own = new OwnWrites()
+  readonly #now: () => number
+  /** What an engine remembers from before this revision has no time. */
+  #loadedRevision = Number.POSITIVE_INFINITY
 
-  constructor(definition: ResourceDefinition, prefix: string, storage: Storage, backlog = new WatchBacklog()) {
+  constructor(
+    definition: ResourceDefinition,
+    prefix: string,
+    storage: Storage,
+    { backlog = new WatchBacklog(), now = () => 0 }: WatchCacheOptions = {},
+  ) {
+    this.#now = now
     this.#backlog = backlog
     this.definition = definition
     this.prefix = prefix
@@ -76,6 +92,7 @@ export class WatchCache {
     for (const entry of entries) {
       if (!this.#objects.get(entry.key)) this.#keep(this.#cached(entry), entry)
     }
+    this.#loadedRevision = this.#storage.revision()
     this.changes++
   }
 
@@ -135,6 +152,11 @@ export class WatchCache {
   /** Changes after `revision`, oldest first. Throws CompactedError when they are forgotten. */
   eventsAfter(revision: number): CacheEvent[] {
     return this.#history.after(revision)
+  }
+
+  /** Changes after this revision are remembered, with their times. */
+  timedRevision(): number {
+    return Math.max(this.#history.compacted, this.#loadedRevision)
   }
 
   /** The revision before which nothing is remembered. */
@@ -211,7 +233,8 @@ export class WatchCache {
     this.changes++
     const last =
       lastValue === undefined ? undefined : this.#cached({ key, value: lastValue, revision }, undefined, forms)
-    const event: CacheEvent = { key, revision, current, previous, last }
+    const atMs = revision > this.#loadedRevision ? this.#now() : 0
+    const event: CacheEvent = { key, revision, current, previous, last, atMs }
     this.#history.append(event)
     // Watchers list again, and get the reason why nothing can be shown.
     if (current?.isUnconverted) this.#endAll()

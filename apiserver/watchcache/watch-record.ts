@@ -10,6 +10,8 @@ export interface CacheEvent {
   readonly previous: CachedObject | undefined
   /** How a deleted object ended, when that was never stored. */
   readonly last?: CachedObject
+  /** When it came, in milliseconds since the epoch; 0: before this server knew the resource. */
+  readonly atMs: number
 }
 
 /** One event as a watcher sees it. */

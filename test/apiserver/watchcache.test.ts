@@ -64,7 +64,7 @@ class TestSink implements WatchSink<string[]> {
 
 function setUp(backlog?: WatchBacklog) {
   const storage = createMemoryStorage()
-  const cache = new WatchCache(definition, prefix, storage, backlog)
+  const cache = new WatchCache(definition, prefix, storage, { backlog })
   const revisions = new Map<string, number>()
   const put = async (path: string, labels: Record<string, string> = {}, nodeName = '') => {
     const key = prefix + path

@@ -34,6 +34,8 @@ async function main(): Promise<void> {
   const refusals: string[] = []
   page.on('console', (message) => /Content Security Policy/.test(message.text()) && refusals.push(message.text()))
   const first = await link()
+  await create('gone')
+  await cluster.client.delete(pods, { namespace: 'default', name: 'gone' })
   await create('before')
 
   await t.test('it is live', async (t) => {
@@ -41,6 +43,10 @@ async function main(): Promise<void> {
     t.equal(page.url(), new URL('/kubestage/ui/', first).href, 'no secret stays in the address')
     await page.getByText('Live').first().waitFor()
     await page.getByRole('button', { name: 'before' }).waitFor()
+    t.ok(await page.locator('[data-pod=gone] [data-bar=Pending]').count(), 'a pod that was gone before it was opened')
+    await page.getByRole('searchbox').fill('app=web')
+    await page.getByText('No pod matches').waitFor()
+    await page.getByRole('searchbox').fill('')
     await create('after')
     await page.getByRole('button', { name: 'after' }).waitFor()
     await page.reload()

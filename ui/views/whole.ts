@@ -1,12 +1,23 @@
+import type { PodStory } from '../story/model.ts'
 import type { Story } from '../story/story.ts'
 import type { TimeWindow } from './time-axis.ts'
+
+/** What was there before the record began is shown a little, and not from its birth. */
+const beforeMs = 5_000
+/** How far back ends are shown of pods that only a Termination tells of. */
+const endsBeforeMs = 15 * 60_000
 
 /** From the first to the last moment of a story, and a little more. */
 export const wholeOf = ({ startMs, endMs, pods }: Story): TimeWindow => {
   let fromMs = startMs
-  // What was there before the record began is shown a little, and not from its birth.
-  for (const { phases } of pods.values())
-    fromMs = Math.min(fromMs, Math.max(phases[0]?.startMs ?? startMs, startMs - 5_000))
+  for (const pod of pods.values()) {
+    const bornMs = pod.phases[0]?.startMs ?? startMs
+    const leastMs = isTermination(pod) ? bornMs : startMs - beforeMs
+    if ((pod.goneMs ?? startMs) >= startMs - endsBeforeMs) fromMs = Math.min(fromMs, Math.max(bornMs, leastMs))
+  }
   const toMs = Math.max(endMs, fromMs + 1_000)
   return { fromMs, toMs: toMs + (toMs - fromMs) / 100 }
 }
+
+/** Its object was never seen. */
+const isTermination = ({ object }: PodStory): boolean => object === undefined

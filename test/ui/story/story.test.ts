@@ -8,6 +8,8 @@ import { allMarks } from '../../../ui/story/losses.ts'
 import { limits } from '../../../ui/story/model.ts'
 import { Story } from '../../../ui/story/story.ts'
 import { offset, words } from '../../../ui/views/time-axis.ts'
+import { rowsOf } from '../../../ui/views/timeline/geometry.ts'
+import { wholeOf } from '../../../ui/views/whole.ts'
 
 const zeroMs = Date.parse('2030-01-01T10:00:00Z')
 const time = (seconds: number): string => new Date(zeroMs + seconds * 1_000).toISOString()
@@ -331,6 +333,33 @@ t.test('how a pod ended, in a few words', async (t) => {
   const pod = gone(ended('IgnoredSignal', 137))
   for (const text of ['137', 'ignored TERM', 'update', 'SIGTERM web', 'IgnoredSignal']) t.ok(podFilter(text)(pod), text)
   for (const text of ['13', 'ignored NOTHING', 'oom']) t.notOk(podFilter(text)(pod), text)
+})
+
+t.test('the whole: ends before the record began are in it, or have no row', async (t) => {
+  const ended = (name: string, at: number) =>
+    change('ADDED', 0, {
+      ...termination,
+      metadata: { name, namespace: 'default', uid: `t-${name}` },
+      ...{
+        podName: name,
+        podUID: `uid-${name}`,
+        workload: 'Deployment/web',
+        startTime: time(at),
+        endTime: time(at + 1),
+      },
+    } as unknown as RecordedObject)
+  const story = storyOf(
+    header,
+    ended('lately', -300),
+    ended('long-ago', -3_600),
+    synced(0.1),
+    change('ADDED', 1, podObject('web')),
+  )
+  t.equal(seconds(wholeOf(story).fromMs), -300)
+  t.same(
+    rowsOf(story, 'workload').map(({ label }) => label),
+    ['default: Deployment/web · 1', 'lately', 'default: pods without a workload · 1', 'web'],
+  )
 })
 
 t.test('durations', async (t) => {

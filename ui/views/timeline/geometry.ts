@@ -4,6 +4,7 @@ import { type LossRun, lostWords } from '../../story/losses.ts'
 import type { Load, Mark, NodeStory, PodStory } from '../../story/model.ts'
 import type { Story } from '../../story/story.ts'
 import { span, type TimeScale, xOf } from '../time-axis.ts'
+import { wholeOf } from '../whole.ts'
 
 export type Grouping = 'workload' | 'node'
 export interface Row {
@@ -20,12 +21,16 @@ export interface Row {
 export const rowHeight = 22
 export const barHeight = 12
 
-/** Lanes: a heading for each group, then its pods in the order of their births. */
+/**
+ * Lanes: a heading for each group, then its pods in the order of their births. A pod that ended before the whole begins
+ * has none.
+ */
 export function rowsOf(story: Story, grouping: Grouping, filter: PodFilter = podFilter('')): Row[] {
   const groups = new Map<string, PodStory[]>()
   const losses = lossRuns(story)
+  const { fromMs } = wholeOf(story)
   for (const pod of story.pods.values()) {
-    if (!filter(pod)) continue
+    if ((pod.goneMs ?? fromMs) < fromMs || !filter(pod)) continue
     const label = grouping === 'node' ? `Node ${pod.node || '(none yet)'}` : workloadOf(story, pod)
     const group = groups.get(label)
     if (group) group.push(pod)

@@ -1,8 +1,18 @@
 import type { Clock } from '../../../../shared/clock/clock.ts'
 import type { ResourceDefinition } from '../../../kind/resource-definition.ts'
 import { spliceHead } from '../../../registry/stored-object.ts'
+import type { WatchRecord } from '../../../watchcache/watch-record.ts'
 import type { WatchEncoder } from '../../../watchcache/watch-sink.ts'
 import { headOf } from '../../encode/object-encoder.ts'
+
+/** One change, as a line. */
+export function changeLine(
+  head: string,
+  { type, object, revision }: Exclude<WatchRecord, { type: 'BOOKMARK' }>,
+  at: string,
+): string {
+  return `{"type":"${type}","at":"${at}","object":${spliceHead(head, object, revision)}}\n`
+}
 
 /**
  * Changes as lines of a record (shared/record/format.ts). All listeners share the bytes. No answer to a write waits
@@ -16,11 +26,7 @@ export function recordEncoder(definition: ResourceDefinition, clock: Clock): Wat
     encode(records) {
       const at = new Date(clock.now()).toISOString()
       let text = ''
-      for (const record of records) {
-        if (record.type === 'BOOKMARK') continue
-        const object = spliceHead(head, record.object, record.revision)
-        text += `{"type":"${record.type}","at":"${at}","object":${object}}\n`
-      }
+      for (const record of records) if (record.type !== 'BOOKMARK') text += changeLine(head, record, at)
       return Buffer.from(text)
     },
   }

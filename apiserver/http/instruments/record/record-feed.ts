@@ -9,10 +9,17 @@ import {
 import type { JournalEntry } from '../../../instruments/journal.ts'
 import type { ResourceDefinition } from '../../../kind/resource-definition.ts'
 import type { ApiContext } from '../../api-context.ts'
+import type { Past } from './past-lines.ts'
+import { historyOf } from './record-history.ts'
 import { RecordListener, type RecordStream } from './record-listener.ts'
 
 /** Of one API server, at the same time. */
 const maxListeners = 32
+
+/** Lines of clients that are kept for readers that come later: the newest. */
+const keptLimits = { lines: 4_000, letters: 1024 * 1024 }
+/** Of requests, if the journal keeps any. */
+const maxPastRequests = 10_000
 
 /** The record of a server, for its listeners. Without a listener it watches nothing. */
 export class RecordFeed {
@@ -20,6 +27,8 @@ export class RecordFeed {
   readonly #listeners = new Set<RecordListener>()
   #leaveJournal: (() => void) | undefined
   #pending = ''
+  readonly #kept: { line: RecordLine; letters: number }[] = []
+  #keptLetters = 0
 
   constructor(api: ApiContext) {
     this.#api = api
@@ -32,25 +41,47 @@ export class RecordFeed {
   }
 
   /** Writes the record to the response until that is closed. Its head is sent already. */
-  follow(response: RecordStream, title: string): void {
+  follow(response: RecordStream, title: string, { history = false } = {}): void {
     const { registry, clock } = this.#api
+    const definitions = definitionsOf(this.#api)
     const listener = new RecordListener({
       response,
-      definitions: definitionsOf(this.#api),
+      definitions,
       cacheOf: (definition) => registry.cacheOf(definition),
       clock,
     })
     this.#listeners.add(listener)
     this.#leaveJournal ??= this.#api.instruments.journal.listen((entry) => this.#note(entry))
     response.once('close', () => this.#leave(listener))
-    const at = new Date(clock.now()).toISOString()
+    const past = history ? this.#past(definitions) : undefined
+    const at = new Date(past?.startMs ?? clock.now()).toISOString()
     const writer = 'kubestage'
-    listener.start({ type: 'HEADER', format: recordFormat, version: recordVersion, at, writer, title })
+    listener.start({ type: 'HEADER', format: recordFormat, version: recordVersion, at, writer, title }, past)
   }
 
-  /** Tells all listeners. */
+  /** Tells all listeners, and keeps the lines for those that come later. */
   add(lines: readonly RecordLine[]): void {
+    for (const line of lines) this.#keep(line)
     if (this.#listeners.size > 0) for (const line of lines) this.#push(line)
+  }
+
+  #keep(line: RecordLine): void {
+    const letters = JSON.stringify(line).length
+    this.#kept.push({ line, letters })
+    this.#keptLetters += letters
+    while (this.#kept.length > keptLimits.lines || this.#keptLetters > keptLimits.letters)
+      this.#keptLetters -= this.#kept.shift()!.letters
+  }
+
+  #past(definitions: readonly ResourceDefinition[]): Past {
+    const { registry, clock, instruments } = this.#api
+    const history = historyOf(definitions.map((definition) => ({ definition, cache: registry.cacheOf(definition) })))
+    const startMs = history.startMs ?? clock.now()
+    const start = new Date(startMs).toISOString()
+    const requests = instruments.journal.entries().slice(-maxPastRequests)
+    const answered = requests.filter(({ code }) => code !== undefined).map(requestLine)
+    const lines = [...this.#kept.map(({ line }) => line), ...answered].filter(({ at }) => at >= start)
+    return { history, lines: lines.sort((a, b) => (a.at < b.at ? -1 : 1)), startMs }
   }
 
   #note(entry: JournalEntry): void {

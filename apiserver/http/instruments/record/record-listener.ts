@@ -2,12 +2,13 @@ import type { Writable } from 'node:stream'
 import type { Clock } from '../../../../shared/clock/clock.ts'
 import type { RecordedGap, RecordedSync, RecordHeader } from '../../../../shared/record/format.ts'
 import type { ResourceDefinition } from '../../../kind/resource-definition.ts'
-import { keyPrefix } from '../../../registry/keys.ts'
 import { Watch } from '../../../watchcache/watch.ts'
 import type { WatchCache } from '../../../watchcache/watch-cache.ts'
 import type { WatchSink } from '../../../watchcache/watch-sink.ts'
 import { drained } from '../../streams/drained.ts'
+import { type Past, pastChunks } from './past-lines.ts'
 import { recordEncoder } from './record-encoder.ts'
+import { selectionOf } from './record-history.ts'
 
 /** What a reader may leave unread before lines are left out. */
 const maxUnreadBytes = 8 * 1024 * 1024
@@ -44,9 +45,9 @@ export class RecordListener {
     this.#parts = parts
   }
 
-  start(header: RecordHeader): void {
+  start(header: RecordHeader, past?: Past): void {
     this.#line(header)
-    void this.#sync()
+    void (past ? this.#tellPast(past) : this.#sync())
   }
 
   /** Lines that are no changes of objects. During a gap they are part of what is missing. */
@@ -59,17 +60,34 @@ export class RecordListener {
     if (this.#round) this.#end(this.#round)
   }
 
-  async #sync(): Promise<void> {
-    const { definitions, cacheOf, clock } = this.#parts
+  /** The past, and then what happens: a reader that leaves too much unread gets a gap here as well. */
+  async #tellPast({ history, lines, startMs }: Past): Promise<void> {
     const round: Round = { isOver: false, watches: [] }
     this.#round = round
+    for (const chunk of pastChunks(history, lines, startMs)) {
+      this.#write(round, chunk)
+      await drained(this.#parts.response)
+      if (round.isOver || this.#isClosed) return
+    }
+    await this.#watch(round, history.revision)
+  }
+
+  async #sync(): Promise<void> {
+    const round: Round = { isOver: false, watches: [] }
+    this.#round = round
+    await this.#watch(round, 'now')
+    if (!round.isOver) this.#line({ type: 'SYNCED', at: this.#now() })
+  }
+
+  async #watch(round: Round, after: number | 'now'): Promise<void> {
+    const { definitions, cacheOf, clock } = this.#parts
     const sink = this.#sinkOf(round)
     for (const definition of definitions) {
       const watch = new Watch(cacheOf(definition), sink, {
-        selection: { prefix: keyPrefix(definition), labels: [], fields: [] },
+        selection: selectionOf(definition),
         encoder: recordEncoder(definition, clock),
         bookmarks: false,
-        after: 'now',
+        after,
       })
       round.watches.push(watch)
       try {
@@ -79,7 +97,6 @@ export class RecordListener {
       }
       if (round.isOver) return
     }
-    this.#line({ type: 'SYNCED', at: this.#now() })
   }
 
   #sinkOf(round: Round): WatchSink<Buffer> {

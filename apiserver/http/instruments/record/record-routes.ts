@@ -18,7 +18,8 @@ export function followRecord(api: ApiContext, exchange: Exchange): void {
   const response = exchange.takeOver()
   response.writeHead(200, { ...baseHeaders(exchange.request), 'content-type': 'application/x-ndjson' })
   response.flushHeaders()
-  feed.follow(response, (query.get('title') ?? 'a cluster').slice(0, maxTitle))
+  const history = query.get('history') === 'true'
+  feed.follow(response, (query.get('title') ?? 'a cluster').slice(0, maxTitle), { history })
 }
 
 /** LOAD and MARK lines of a client, for all who listen. */
