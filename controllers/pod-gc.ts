@@ -5,6 +5,7 @@ import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 import { setPodStatus } from './pod-conditions.ts'
 import type { TrimmedPod } from './trimmed-pod.ts'
+import { UnseenEnds } from './unseen-ends.ts'
 
 const PERIOD_MS = 20_000
 /** A node must be missing for so long before its pods are given up. */
@@ -18,11 +19,12 @@ const ORPHANED = {
   message: 'PodGC: node no longer exists',
 }
 
-/** Removes the pods that no kubelet will ever finish, and the oldest of too many that are over. */
+/** Removes the pods that no kubelet will ever finish, and the oldest of too many that are over. Records unseen ends. */
 export function startPodGarbageCollector(context: ControllerContext): Controller {
   const { client, informers, clock, log } = context
   const pods = informers.pods()
   const nodes = informers.nodes()
+  const unseen = new UnseenEnds(context)
   const missingSince = new Map<string, number>()
 
   async function sweep(): Promise<void> {
@@ -61,7 +63,10 @@ export function startPodGarbageCollector(context: ControllerContext): Controller
   }
 
   async function fail(pod: TrimmedPod, condition?: typeof ORPHANED): Promise<void> {
-    if (!hasEnded(pod)) await setPodStatus(client, pod, { condition, phase: 'Failed' }, clock.now())
+    if (!hasEnded(pod)) {
+      await setPodStatus(client, pod, { condition, phase: 'Failed' }, clock.now())
+      if (pod.spec.nodeName) unseen.failed(pod)
+    }
     await remove(pod)
   }
 
@@ -80,7 +85,12 @@ export function startPodGarbageCollector(context: ControllerContext): Controller
     onError: (error) => log.warn({ err: error }, 'pod garbage collection will be tried again'),
   })
   queue.addAfter('sweep', PERIOD_MS)
-  return { close: () => queue.close() }
+  return {
+    async close() {
+      await queue.close()
+      await unseen.close()
+    },
+  }
 }
 
 const isTerminatingWithoutNode = ({ metadata, spec }: TrimmedPod): boolean =>

@@ -264,6 +264,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       clock,
       events,
       statuses,
+      reject: (pod, status) => lifecycle.rejected(pod, status),
       handlers: [(pod) => eviction.admit(pod), forbiddenSysctl(sysctls), controls.admit],
       node: () => nodeSource.get({ name: nodeName }) ?? nodeObject({ ...facts(), nowMs: clock.now() }),
       kill,

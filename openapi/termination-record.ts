@@ -26,7 +26,7 @@ export const terminationRecord: Addition[] = [
   {
     type: `${own}.Termination`,
     description:
-      'Termination is the record of how containers of a pod were stopped: who asked and why, each step with its times, and a verdict in words. It outlives the pod.',
+      'Termination is the record of how a pod ended, or how containers of it were stopped: who asked and why, each step with its times, and a verdict in words. It outlives the pod.',
     kind: { group: 'kubestage.dev', version: 'v1', kind: 'Termination' },
     fields: {
       kind: text('Kind', 'Kind is a string value representing the REST resource this object represents.'),
@@ -47,12 +47,12 @@ export const terminationRecord: Addition[] = [
       verdict: text('Verdict', 'What happened, in words: of the container that took longest.'),
       verdictType: text(
         'VerdictType',
-        'Kind of verdict, in one word: EndedInHook, EndedUnasked, HookOverranKilled, HookOverran, NoHandler, IgnoredSignal, CaughtButWentOn, Killed, KilledAtDeadline, StoppedWithError or Stopped.',
+        'Kind of verdict, in one word: EndedInHook, EndedUnasked, HookOverranKilled, HookOverran, NoHandler, IgnoredSignal, CaughtButWentOn, Killed, KilledAtDeadline, StoppedWithError or Stopped; of a pod none of whose containers ran NotStarted or NotRunning; NotSeen where its node was lost.',
       ),
       reason: text('Reason', 'Termination reason, as the preStop hooks were told it. Absent when nobody gave one.'),
       cause: text(
         'Cause',
-        'What made the kubelet stop the containers: PodDeleted, LivenessProbe, StartupProbe, FailedPostStartHook, Evicted, NodeShutdown, Preempted, DeadlineExceeded, or PodStopped for anything else.',
+        'What ended the pod or its containers: PodDeleted, LivenessProbe, StartupProbe, FailedPostStartHook, RestartAllContainers, ContainerChanged, ContainerResized, SandboxChanged, Evicted, NodeShutdown, Preempted, DeadlineExceeded, Rejected, Orphaned, NodeLost, or PodStopped for a pod none of whose containers is restarted.',
       ),
       message: text('Message', "What the pod's status says of its end, e.g. what the node was low on."),
       requests: list(
@@ -79,7 +79,7 @@ export const terminationRecord: Addition[] = [
       containers: list(
         'Containers',
         'TerminatedContainer',
-        'The containers that were stopped, in the order of their ends.',
+        'The containers that were stopped, in the order of their ends. Absent: none ran, or nobody saw.',
       ),
     },
   },

@@ -37,27 +37,30 @@ const killedTypes = new Set([
 export function summarize(records: readonly Termination[], by: GroupName): Group[] {
   const found = Map.groupBy(records, (record) => groups[by](record) ?? '')
   return [...found]
-    .map(
-      ([value, members]): Group => ({
+    .map(([value, members]): Group => {
+      // The others had no container to stop.
+      const stopped = members.filter(({ gracePeriodSeconds }) => gracePeriodSeconds !== undefined)
+      return {
         value,
         count: members.length,
         killed: members.filter(({ verdictType = '' }) => killedTypes.has(verdictType)).length,
-        givenSeconds: mean(members.map(({ gracePeriodSeconds = 0 }) => gracePeriodSeconds)),
-        usedSeconds: mean(
-          members.map(({ startTime = '', endTime = '' }) => (Date.parse(endTime) - Date.parse(startTime)) / 1000 || 0),
-        ),
+        givenSeconds: mean(stopped.map(({ gracePeriodSeconds = 0 }) => gracePeriodSeconds)),
+        usedSeconds: mean(stopped.map(usedSeconds)),
         last:
           members
             .map(({ startTime = '' }) => startTime)
             .toSorted()
             .at(-1) ?? '',
-      }),
-    )
+      }
+    })
     .toSorted((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
 }
 
+const usedSeconds = ({ startTime = '', endTime = '' }: Termination): number =>
+  (Date.parse(endTime) - Date.parse(startTime)) / 1000 || 0
+
 const mean = (numbers: readonly number[]): number =>
-  Math.round((numbers.reduce((sum, one) => sum + one, 0) / numbers.length) * 1000) / 1000
+  Math.round((numbers.reduce((sum, one) => sum + one, 0) / Math.max(1, numbers.length)) * 1000) / 1000
 
 const width = 60
 

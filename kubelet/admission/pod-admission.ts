@@ -18,7 +18,9 @@ import { type AdmitHandler, firstRejection, type Rejection, rejectedStatus } fro
 export interface PodAdmissionOptions {
   clock: Clock
   events: EventRecorder
-  statuses: Pick<StatusManager, 'set' | 'forget'>
+  /** A pod is not taken: its last status is told. */
+  reject(pod: Pod, status: PodStatus): void
+  statuses: Pick<StatusManager, 'forget'>
   /** Asked before the predicates, in this order. */
   handlers: readonly AdmitHandler[]
   /** This node, as the API has it. */
@@ -112,13 +114,13 @@ export class PodAdmission implements PodHandler {
   }
 
   #reject(pod: Pod, rejection: Rejection): void {
-    const { clock, events, metrics, statuses } = this.#options
+    const { clock, events, metrics, reject } = this.#options
     const startTime = toTime(clock.now())
     const status = { ...rejectedStatus(pod, rejection), observedGeneration: pod.metadata.generation, startTime }
     this.#rejected.add(uidOf(pod))
     metrics?.rejected(rejection.reason)
     events.podEvent(pod, undefined, 'Warning', rejection.reason, rejection.message)
-    statuses.set(pod, status)
+    reject(pod, status)
   }
 
   async #makeRoom(pod: Pod, chosen: PodLoad[], resource: string): Promise<void> {

@@ -21,7 +21,7 @@ export interface KillRequest {
   cause: KillCause
   /** The Killing event's text; by default `Stopping container <name>`. */
   message?: string
-  /** A terminating pod's grace; otherwise the container's own rules hold. */
+  /** The grace of a pod that ends; otherwise the container's own rules hold. */
   graceSeconds?: number
   order?: TerminationOrder
   /** Why the pod is terminated, for the hook. */
@@ -115,13 +115,13 @@ export class ContainerKiller {
     return containerGraceSeconds(pod, container, counts ? cause : 'Unknown')
   }
 
-  #countProbeKill({ pod, container, cause }: KillRequest): void {
+  #countProbeKill({ pod, container, cause, graceSeconds }: KillRequest): void {
     if (!isOfProbe(cause)) return
     const { onProbeKill, probeGracePeriods } = this.#options
     const type = cause === 'LivenessProbe' ? 'liveness' : 'startup'
-    const isDeleted = pod.metadata.deletionGracePeriodSeconds !== undefined
+    const isOfPod = graceSeconds !== undefined || pod.metadata.deletionGracePeriodSeconds !== undefined
     const own = probeOf(container, type)?.terminationGracePeriodSeconds !== undefined
-    onProbeKill?.(type, own && probeGracePeriods && !isDeleted)
+    onProbeKill?.(type, own && probeGracePeriods && !isOfPod)
   }
 
   /** How much of the time for its signal handlers a program has left. */

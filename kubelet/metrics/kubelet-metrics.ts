@@ -11,8 +11,9 @@ export interface TerminationFacts {
   reason: string
   cause: string
   verdictType: string
-  graceSeconds: number
-  usedSeconds: number
+  /** Absent: no container was stopped. */
+  graceSeconds?: number
+  usedSeconds?: number
 }
 
 /** Reasons come from users: this many have a series of their own, cut to a length; the rest is `other`. */
@@ -148,6 +149,7 @@ export class KubeletMetrics {
   terminated({ reason, cause, verdictType, graceSeconds, usedSeconds }: TerminationFacts): void {
     const shown = this.#reasons.of(reason.slice(0, maxReasonLength).toWellFormed())
     this.#terminations.add({ reason: shown, cause, verdict: verdictType })
+    if (graceSeconds === undefined || usedSeconds === undefined) return
     this.#given.observe({ cause }, graceSeconds)
     this.#used.observe({ cause }, usedSeconds)
     if (graceSeconds > 0) this.#ratio.observe({ cause }, usedSeconds / graceSeconds)

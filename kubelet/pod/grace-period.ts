@@ -35,6 +35,9 @@ export type KillCause =
   | 'StartupProbe'
   | 'FailedPostStartHook'
   | 'RestartAllContainers'
+  | 'ContainerChanged'
+  | 'ContainerResized'
+  | 'SandboxChanged'
   | NodeCause
   | 'Unknown'
 

@@ -71,7 +71,7 @@ function sidecarActions(
     actions.start.unshift(container)
   }
   const startup = container.startupProbe ? probes.startup(record.id) : 'success'
-  if (record.image !== container.image) kill('definition changed', 'Unknown')
+  if (record.image !== container.image) kill('definition changed', 'ContainerChanged')
   else if (startup === 'failure') kill('failed startup probe', 'StartupProbe')
   else {
     if (startup === 'success') proceed()

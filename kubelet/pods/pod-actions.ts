@@ -46,7 +46,8 @@ export function computePodActions(pod: Pod, runtime: RuntimePod, probes: ProbeVe
     if (restart) actions.containersToStart.push(container)
   }
   if (kept > 0 || actions.containersToStart.length > 0) return actions
-  return { ...actions, killPod: true, initContainersToStart: [], containersToKill: [] }
+  const causes = new Map(actions.containersToKill.map(({ record, cause }) => [record.name, cause]))
+  return { ...actions, killPod: true, causes, initContainersToStart: [], containersToKill: [] }
 }
 
 /**
@@ -89,10 +90,10 @@ interface Kill {
 function whyKill(container: Container, record: ContainerRecord, probes: ProbeVerdicts): Kill | undefined {
   const { name } = container
   if (record.image !== container.image) {
-    return { message: `Container ${name} definition changed`, cause: 'Unknown', always: true }
+    return { message: `Container ${name} definition changed`, cause: 'ContainerChanged', always: true }
   }
   if (probes.mustResize?.(container)) {
-    return { message: `Container ${name} resize requires restart`, cause: 'Unknown', always: true }
+    return { message: `Container ${name} resize requires restart`, cause: 'ContainerResized', always: true }
   }
   if (probes.livenessFailed(record.id)) {
     return { message: `Container ${name} failed liveness probe`, cause: 'LivenessProbe', always: false }

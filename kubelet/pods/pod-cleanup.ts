@@ -2,7 +2,6 @@ import { existsSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { Pod } from '../../shared/api/types.ts'
-import type { EventRecorder } from '../events/event-recorder.ts'
 import { podDir, podLogDir, VOLUMES } from '../pod/folders.ts'
 import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { RuntimeCache } from './runtime-cache.ts'
@@ -22,7 +21,8 @@ export interface PodCleanup {
 export interface PodCleanupOptions {
   runtime: ContainerRuntime
   cache: RuntimeCache
-  events: EventRecorder
+  /** Ends the containers of a pod that the API has forgotten. */
+  endOrphan(pod: Pod, running: ContainerRecord[]): Promise<void>
   rootDir: string
   /** Pods have files here, and logs. */
   podFiles: boolean
@@ -30,7 +30,7 @@ export interface PodCleanupOptions {
 }
 
 export function createPodCleanup(options: PodCleanupOptions): PodCleanup {
-  const { runtime, cache, events, rootDir, onError } = options
+  const { runtime, cache, rootDir, endOrphan, onError } = options
   const removeTree = async (dir: string): Promise<void> => {
     if (!options.podFiles || !existsSync(dir)) return
     // A few files are removed at once; volumes may hold any number.
@@ -54,7 +54,7 @@ export function createPodCleanup(options: PodCleanupOptions): PodCleanup {
           const { namespace, name } = sandbox
           const pod: Pod = { metadata: { namespace, name, uid }, spec: { containers: [] } }
           try {
-            await Promise.all(containers.filter(isRunning).map((record) => endOrphan(pod, record)))
+            await endOrphan(pod, containers.filter(isRunning))
             for (const { id } of sandboxes) await runtime.removeSandbox(id)
             await removeTree(podLogDir(rootDir, pod))
             await removeTree(podDir(rootDir, uid))
@@ -64,11 +64,5 @@ export function createPodCleanup(options: PodCleanupOptions): PodCleanup {
         }),
       )
     },
-  }
-
-  /** At once: its hook and its grace were the pod's, and the pod is no more. */
-  async function endOrphan(pod: Pod, { id, name }: ContainerRecord): Promise<void> {
-    events.podEvent(pod, name, 'Normal', 'Killing', `Stopping container ${name}`)
-    await runtime.stopContainer(id, { signal: 'SIGKILL', gracePeriodMs: 0 })
   }
 }

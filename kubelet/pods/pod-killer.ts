@@ -12,13 +12,15 @@ export interface KillPodOptions {
   /** For all containers alike; without it each has its own grace. */
   graceSeconds?: number
   cause?: KillCause
+  /** By container, where they differ. */
+  causes?: ReadonlyMap<string, KillCause>
   reason?: string
 }
 /** Stops all containers of a pod at the same time, sidecars in their order, and then its sandbox. */
 export type KillPod = (pod: Pod, runtimePod: RuntimePod, options: KillPodOptions) => Promise<void>
 
 export function createKillPod(runtime: ContainerRuntime, clock: Clock, killer: ContainerKiller): KillPod {
-  return async (pod, runtimePod, { graceSeconds, cause = 'Unknown', reason }) => {
+  return async (pod, runtimePod, { graceSeconds, cause = 'Unknown', causes, reason }) => {
     const running = runningContainers(runtimePod)
     const order =
       sidecars(pod.spec).length > 0
@@ -35,7 +37,7 @@ export function createKillPod(runtime: ContainerRuntime, clock: Clock, killer: C
         container: findContainer(pod.spec, record.name) ?? containerFromRecord(record),
         record,
         podIP,
-        cause,
+        cause: causes?.get(record.name) ?? cause,
         graceSeconds,
         order,
         reason,

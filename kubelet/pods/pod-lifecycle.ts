@@ -1,4 +1,4 @@
-import type { Pod } from '../../shared/api/types.ts'
+import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { withinLimit } from '../../shared/clock/within-limit.ts'
@@ -11,6 +11,7 @@ import type { ProbeType } from '../pod/probe-types.ts'
 import { Prober } from '../prober/prober.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import { nextRestartCount } from '../status/container-statuses.ts'
+import { statusAtEnd } from '../status/end-of-life.ts'
 import { createPodStatuses, type PodStatuses } from '../status/pod-statuses.ts'
 import { StatusManager } from '../status/status-manager.ts'
 import type { Volume } from '../volumes/volume-payload.ts'
@@ -163,9 +164,9 @@ export class PodLifecycle {
     this.#cleanup = createPodCleanup({
       runtime,
       cache,
-      events,
       rootDir,
       podFiles,
+      endOrphan: (pod, running) => this.#stops.endOrphan(pod, running),
       onError: (error, pod) => warn(error, 'what was left of a pod could not be removed', pod),
     })
     this.#stopListening = runtime.onEvent(({ podUid }) => this.workers.sync(podUid))
@@ -180,6 +181,12 @@ export class PodLifecycle {
   /** Ends what runs on this node of pods that are not among `known`; the API has forgotten them. */
   endOrphans(known: Set<string>): Promise<void> {
     return this.#cleanup.endOrphans(this.#found, known)
+  }
+
+  /** The node does not take the pod. */
+  rejected(pod: Pod, status: PodStatus): void {
+    this.statuses.set(pod, status)
+    this.#stops.rejected(pod, status)
   }
 
   /** Where a volume of a pod is on this machine. */
@@ -223,6 +230,7 @@ export class PodLifecycle {
         cache,
         statuses,
         killPod,
+        endsIdle: (end) => this.#stops.endsIdle(end),
         terminationReasons,
         stopKillingProbes: (pod) => this.#prober.stopKilling(pod),
         removeProbes,
@@ -289,7 +297,8 @@ export class PodLifecycle {
   #finished(pod: Pod, removed: boolean): void {
     const uid = uidOf(pod)
     this.#options.onOver(uid)
-    this.#stops.podEnded(uid, this.statuses.get(uid))
+    const status = this.statuses.get(uid)
+    this.#stops.podEnded(uid, { status: status && statusAtEnd(pod, status), removed })
     if (removed) {
       void this.#forget(pod).catch((error) => this.#options.warn(error, 'a pod could not be cleaned up', pod))
     } else this.statuses.terminate(pod)

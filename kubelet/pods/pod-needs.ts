@@ -6,6 +6,8 @@ import type { ContainerRecord } from '../runtime/container-runtime.ts'
 export interface PodActions {
   /** All containers and the sandbox go; then, if `createSandbox`, the pod restarts. */
   killPod: boolean
+  /** By name, why containers of a pod end that ends with them. Absent: the others have ended. */
+  causes?: ReadonlyMap<string, KillCause>
   createSandbox: boolean
   ephemeralContainersToStart: Container[]
   initContainersToStart: Container[]

@@ -7,9 +7,10 @@ import type { HookRunner } from '../lifecycle/hook-runner.ts'
 import { createRunningGraces, type RunningGraces } from '../lifecycle/running-grace.ts'
 import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts'
 import { goDuration } from '../pod/go-duration.ts'
-import type { ContainerRuntime } from '../runtime/container-runtime.ts'
+import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
 import { noTerminations } from '../terminations/no-terminations.ts'
-import { ApiTerminationRecorder, type TerminationRecorder } from '../terminations/termination-recorder.ts'
+import type { IdleEnd } from '../terminations/stop-request.ts'
+import { ApiTerminationRecorder, type PodEnd, type TerminationRecorder } from '../terminations/termination-recorder.ts'
 import { createKillPod, type KillPod } from './pod-killer.ts'
 import { createRestartAll, type RestartAll } from './restart-all.ts'
 import type { RuntimeCache } from './runtime-cache.ts'
@@ -43,11 +44,13 @@ export class PodStops {
   readonly killer: ContainerKiller
   readonly killPod: KillPod
   readonly restartAll: RestartAll
+  readonly #options: Pick<PodStopsOptions, 'events' | 'runtime'>
   readonly #graces: RunningGraces
   readonly #terminations: TerminationRecorder
 
   constructor(options: PodStopsOptions) {
     const { clock, events, hooks, metrics, probeGracePeriods, runtime, warn } = options
+    this.#options = options
     this.#graces = createRunningGraces(clock)
     this.#terminations = options.brief ? noTerminations : recorder(options)
     this.killer = new ContainerKiller({
@@ -72,9 +75,35 @@ export class PodStops {
     this.#graces.shorten(podUid, seconds)
   }
 
-  /** Nothing of the pod is left to be done. `status`: its last. */
-  podEnded(podUid: string, status: PodStatus | undefined): void {
-    this.#terminations.podEnded(podUid, status)
+  /** A pod ends of which no container runs. */
+  endsIdle(end: IdleEnd): void {
+    this.#terminations.endsIdle(end)
+  }
+
+  /** Nothing of the pod is left to be done. */
+  podEnded(podUid: string, end: PodEnd): void {
+    this.#terminations.podEnded(podUid, end)
+  }
+
+  /** At once: the hooks and the grace were the pod's, and the pod is no more. */
+  async endOrphan(pod: Pod, running: ContainerRecord[]): Promise<void> {
+    const { events, runtime } = this.#options
+    await Promise.all(
+      running.map(async (record) => {
+        const { id, name } = record
+        events.podEvent(pod, name, 'Normal', 'Killing', `Stopping container ${name}`)
+        const stop = this.#terminations.stopping({ pod, record, graceSeconds: 0, podEnds: true, cause: 'Orphaned' })
+        const onSignal = stop.signalled.bind(stop)
+        await runtime.stopContainer(id, { signal: 'SIGKILL', gracePeriodMs: 0, onSignal }).finally(() => stop.ended())
+      }),
+    )
+    this.podEnded(pod.metadata.uid ?? '', { status: { phase: 'Failed' } })
+  }
+
+  /** The node does not take the pod. */
+  rejected(pod: Pod, status: PodStatus): void {
+    this.#terminations.endsIdle({ pod, cause: 'Rejected', hasRun: false })
+    this.#terminations.podEnded(pod.metadata.uid ?? '', { status })
   }
 
   /** Resolves when all records so far are written or given up. */

@@ -5,6 +5,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import type { ContainerKiller } from '../lifecycle/container-killer.ts'
 import { isSidecar } from '../pod/container-kinds.ts'
+import { containerGraceSeconds } from '../pod/grace-period.ts'
 import type { ContainerRecord, ContainerRuntime, Sandbox, Sysctl } from '../runtime/container-runtime.ts'
 import type { PodStatuses } from '../status/pod-statuses.ts'
 import type { ContainerStarter, StartRequest } from './container-starter.ts'
@@ -108,8 +109,13 @@ export class PodSync {
         const message = 'Pod sandbox changed, it will be killed and re-created.'
         events.podEvent(pod, undefined, 'Normal', 'SandboxChanged', message)
       }
-      await killPod(pod, before, {})
-      if (!actions.createSandbox) return clock.now()
+      if (!actions.createSandbox) {
+        // Upstream gives the pod's grace to all containers here, whatever their probes say.
+        const graceSeconds = containerGraceSeconds(pod, undefined, 'Unknown')
+        await killPod(pod, before, { graceSeconds, causes: actions.causes })
+        return clock.now()
+      }
+      await killPod(pod, before, { cause: 'SandboxChanged' })
     }
     const podIP = before.sandboxes[0]?.ip ?? ''
     for (const kill of actions.containersToKill) await killer.kill({ ...kill, pod, podIP })

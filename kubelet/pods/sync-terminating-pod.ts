@@ -1,6 +1,7 @@
 import type { Pod } from '../../shared/api/types.ts'
 import { terminationReason } from '../lifecycle/termination-reason.ts'
 import type { PodStatuses } from '../status/pod-statuses.ts'
+import type { IdleEnd } from '../terminations/stop-request.ts'
 import type { KillPod } from './pod-killer.ts'
 import type { PodWork } from './pod-state-machine.ts'
 import type { RuntimeCache } from './runtime-cache.ts'
@@ -10,6 +11,8 @@ export interface SyncTerminatingPodOptions {
   cache: RuntimeCache
   statuses: PodStatuses
   killPod: KillPod
+  /** A pod ends of which no container runs. */
+  endsIdle(end: IdleEnd): void
   /** The feature gate PodTerminationReason. */
   terminationReasons: boolean
   /** Liveness and startup have no say any more; readiness is still told. */
@@ -28,7 +31,11 @@ export function createSyncTerminatingPod(options: SyncTerminatingPodOptions) {
     options.statuses.write(pod, before, { changes: work.statusChanges })
     options.stopKillingProbes(pod)
     const reason = options.terminationReasons ? terminationReason(pod, work.cause) : undefined
-    await options.killPod(pod, before, { graceSeconds: work.graceSeconds, cause: work.cause, reason })
+    const { cause = 'Unknown' } = work
+    if (runningContainers(before).length === 0) {
+      options.endsIdle({ pod, cause, reason, hasRun: before.containers.length > 0 })
+    }
+    await options.killPod(pod, before, { graceSeconds: work.graceSeconds, cause, reason })
     options.removeProbes(pod)
     const left = runningContainers(await options.cache.pod(uid))
     if (left.length > 0) throw new Error(`containers still run after their kill: ${left.map(({ name }) => name)}`)

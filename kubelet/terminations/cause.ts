@@ -1,5 +1,5 @@
 import type { PodStatus } from '../../shared/api/types.ts'
-import type { StopRequest } from './stop-request.ts'
+import type { EndRequest } from './stop-request.ts'
 
 /** Why containers were stopped, in the terms of the record. */
 export interface Cause {
@@ -8,15 +8,19 @@ export interface Cause {
   message?: string
 }
 
-/** `status`: the pod's last; undefined while it goes on. */
-export function causeOf({ cause, pod, podEnds }: StopRequest, status: PodStatus | undefined): Cause {
+/** The cause of a pod that ends because no container is to be restarted. */
+export const BY_ITSELF = 'PodStopped'
+
+/** `status`: the pod's last; undefined while it goes on. `removed`: its object or manifest is gone. */
+export function causeOf({ cause, pod, podEnds }: EndRequest, status: PodStatus | undefined, removed = false): Cause {
   const message = status?.message ?? disruptionOf(status)
   if (cause !== 'Unknown' && !podEnds) return { cause, message }
   // A pod that is deleted already is not evicted any more.
   if (pod.metadata.deletionTimestamp) return { cause: 'PodDeleted', message }
   if (cause !== 'Unknown') return { cause, message }
   // `DeadlineExceeded` stands in the status alone.
-  return { cause: (podEnds && status?.reason) || 'PodStopped', message }
+  if (podEnds && status?.reason) return { cause: status.reason, message }
+  return { cause: removed ? 'PodDeleted' : BY_ITSELF, message }
 }
 
 const disruptionOf = (status: PodStatus | undefined): string | undefined =>

@@ -15,6 +15,7 @@ const unrecorded: ContainerStop = {
 /** For a node that writes nothing down. */
 export const noTerminations: TerminationRecorder = {
   stopping: () => unrecorded,
+  endsIdle() {},
   podEnded() {},
   flush: async () => {},
 }

@@ -1,28 +1,38 @@
 import { isStatus, StatusError } from '../../shared/api/status-error.ts'
 import type { Termination } from '../../shared/api/termination.ts'
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
+import { workloadOf } from '../../shared/api/workload-of.ts'
 import type { Client } from '../../shared/client/client.ts'
+import { lacksTerminations } from '../../shared/client/lacks-terminations.ts'
 import { terminations } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toMicroTime } from '../../shared/clock/timestamp.ts'
 import type { TerminationFacts } from '../metrics/kubelet-metrics.ts'
 import { goDuration } from '../pod/go-duration.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
-import { causeOf } from './cause.ts'
+import { BY_ITSELF, type Cause, causeOf } from './cause.ts'
 import { type ContainerStop, StopJournal } from './container-stop.ts'
-import type { StopRequest } from './stop-request.ts'
-import { workloadOf } from './workload.ts'
+import type { EndRequest, IdleEnd, StopRequest } from './stop-request.ts'
+import { idleVerdict } from './verdict.ts'
 
 /**
- * Writes down how containers are stopped: one Termination for those of a pod that are stopped together.
+ * Writes down how pods end and containers are stopped: one Termination for those of a pod that are stopped together.
  * No stop waits for it: records are written behind, one after another, and too many at a time are dropped.
  */
 export interface TerminationRecorder {
   stopping(request: StopRequest): ContainerStop
-  /** Nothing of the pod is left to be done. `status`: its last. */
-  podEnded(podUid: string, status: PodStatus | undefined): void
+  /** A pod ends of which no container runs; a request before this one counts. */
+  endsIdle(request: IdleEnd): void
+  /** Nothing of the pod is left to be done. Idempotent. */
+  podEnded(podUid: string, end: PodEnd): void
   /** Resolves when all records so far are written or given up. */
   flush(): Promise<void>
+}
+export interface PodEnd {
+  /** The pod's last; undefined while it goes on. */
+  status: PodStatus | undefined
+  /** Its object, or a static pod's manifest, is gone. */
+  removed?: boolean
 }
 export interface TerminationRecorderOptions {
   client: Client
@@ -37,9 +47,11 @@ export interface TerminationRecorderOptions {
   onRecord?(facts: TerminationFacts): void
 }
 
-/** A pod some of whose containers are being stopped. */
+/** A pod that ends, or some of whose containers are being stopped. */
 interface Stopping {
-  request: StopRequest
+  request: EndRequest
+  /** Of a pod none of whose containers ran. */
+  hasRun: boolean
   startMs: number
   journals: StopJournal[]
   running: number
@@ -77,14 +89,22 @@ export class ApiTerminationRecorder implements TerminationRecorder {
     return journal
   }
 
-  podEnded(podUid: string, status: PodStatus | undefined): void {
+  endsIdle({ hasRun, ...request }: IdleEnd): void {
+    if (this.#stoppings.has(uidOf(request))) return
+    this.#stateFor({ ...request, podEnds: true }).hasRun = hasRun
+  }
+
+  podEnded(podUid: string, { status, removed }: PodEnd): void {
     const state = this.#stoppings.get(podUid)
     if (!state || state.running > 0) return
     this.#stoppings.delete(podUid)
+    const cause = causeOf(state.request, status, removed)
+    // Containers that end by themselves have no record.
+    if (state.journals.length === 0 && cause.cause === BY_ITSELF) return
     const endMs = this.#options.clock.now()
     if (this.#waiting >= MAX_QUEUE) return
     this.#waiting++
-    this.#tail = this.#tail.then(() => this.#record(state, status, endMs))
+    this.#tail = this.#tail.then(() => this.#record(state, { ...cause, phase: status?.phase, endMs }))
   }
 
   flush(): Promise<void> {
@@ -92,10 +112,11 @@ export class ApiTerminationRecorder implements TerminationRecorder {
   }
 
   /** The pod's, with this request where it ends the whole pod. */
-  #stateFor(request: StopRequest): Stopping {
+  #stateFor(request: EndRequest): Stopping {
     const uid = uidOf(request)
     const state: Stopping = this.#stoppings.get(uid) ?? {
       request,
+      hasRun: false,
       startMs: this.#options.clock.now(),
       journals: [],
       running: 0,
@@ -103,8 +124,10 @@ export class ApiTerminationRecorder implements TerminationRecorder {
       records: Promise.resolve([]),
     }
     this.#stoppings.set(uid, state)
-    if (request.podEnds) Object.assign(state, { podEnds: true, request })
-    return state
+    if (!request.podEnds) return state
+    // Of containers that end with their pod, one may say why.
+    const cause = state.podEnds && request.cause === 'Unknown' ? state.request.cause : request.cause
+    return Object.assign(state, { podEnds: true, request: { ...request, cause } })
   }
 
   #ended(state: Stopping, journal: StopJournal): void {
@@ -113,12 +136,12 @@ export class ApiTerminationRecorder implements TerminationRecorder {
     state.running--
     if (state.running > 0) return
     state.records = this.#options.containers(uid).catch(() => [])
-    if (!state.podEnds) this.podEnded(uid, undefined)
+    if (!state.podEnds) this.podEnded(uid, { status: undefined })
   }
 
-  async #record(state: Stopping, status: PodStatus | undefined, endMs: number): Promise<void> {
+  async #record(state: Stopping, end: RecordedEnd): Promise<void> {
     const { nodeName, onRecord } = this.#options
-    const record = await termination(state, { status, endMs, nodeName })
+    const record = { ...(await termination(state, end)), nodeName }
     onRecord?.(factsOf(record, state.journals))
     await this.#write(state.request.pod, record)
     this.#waiting--
@@ -134,7 +157,7 @@ export class ApiTerminationRecorder implements TerminationRecorder {
       } catch (error) {
         // Written by an earlier try.
         if (isStatus(error, 'AlreadyExists')) return
-        if (isMissing(error)) {
+        if (lacksTerminations(error)) {
           this.#missingUntilMs = clock.monotonic() + ASK_AGAIN_MS
           return onMissing(error, ASK_AGAIN_MS)
         }
@@ -145,49 +168,59 @@ export class ApiTerminationRecorder implements TerminationRecorder {
   }
 }
 
-const uidOf = ({ pod }: StopRequest): string => pod.metadata.uid ?? ''
-
-/** Where RBAC asks first, an API that does not exist is a forbidden one. A namespace that is missing has a name. */
-function isMissing(error: unknown): error is StatusError {
-  if (!(error instanceof StatusError)) return false
-  if (error.code === 404) return !error.status.details?.name
-  return error.code === 403 && error.message.includes('cannot create resource "terminations"')
-}
+const uidOf = ({ pod }: Pick<EndRequest, 'pod'>): string => pod.metadata.uid ?? ''
 
 const factsOf = ({ reason = '', cause = '', verdictType = '' }: Termination, journals: StopJournal[]) => ({
   reason,
   cause,
   verdictType,
-  graceSeconds: Math.max(...journals.map(({ graceSeconds }) => graceSeconds)),
-  usedSeconds: Math.max(...journals.map(({ usedMs }) => usedMs)) / 1000,
+  ...(journals.length > 0 && {
+    graceSeconds: Math.max(...journals.map(({ graceSeconds }) => graceSeconds)),
+    usedSeconds: Math.max(...journals.map(({ usedMs }) => usedMs)) / 1000,
+  }),
 })
 
-async function termination(
-  { request, startMs, journals, records }: Stopping,
-  { status, endMs, nodeName }: { status: PodStatus | undefined; endMs: number; nodeName: string },
-): Promise<Termination> {
+interface RecordedEnd extends Cause {
+  phase?: string
+  endMs: number
+}
+
+async function termination(state: Stopping, { cause, message, phase, endMs }: RecordedEnd): Promise<Termination> {
+  const { request, startMs, journals } = state
   const { pod, reason } = request
   const { name = '', namespace, uid, deletionTimestamp } = pod.metadata
+  return {
+    metadata: { name: `${name.slice(0, 240)}.${Math.floor(startMs).toString(36)}`, namespace },
+    podName: name,
+    podUID: uid,
+    workload: workloadOf(pod),
+    reason,
+    cause,
+    message,
+    deletionTimestamp,
+    startTime: toMicroTime(startMs),
+    endTime: toMicroTime(endMs),
+    phase,
+    ...(journals.length > 0 ? await stops(state) : idle(state)),
+  }
+}
+
+function idle({ hasRun }: Stopping): Partial<Termination> {
+  const { type, text } = idleVerdict(hasRun)
+  return { verdictType: type, verdict: text }
+}
+
+/** What the containers did, and in short the one that took longest. */
+async function stops({ journals, records }: Stopping): Promise<Partial<Termination>> {
   const known = new Map((await records).map((record) => [record.id, record]))
   const containers = journals.map((journal) => journal.told(known.get(journal.containerId)?.exitCode))
   const longest = journals.reduce((a, b) => (b.ownMs > a.ownMs ? b : a))
   const told = containers[journals.indexOf(longest)]
   return {
-    metadata: { name: `${name.slice(0, 240)}.${Math.floor(startMs).toString(36)}`, namespace },
-    podName: name,
-    podUID: uid,
-    nodeName,
-    workload: workloadOf(pod),
     verdictType: told?.verdictType,
     verdict: journals.length > 1 ? `${told?.name} ${told?.verdict}` : told?.verdict,
-    reason,
-    ...causeOf(request, status),
-    deletionTimestamp,
     gracePeriodSeconds: Math.max(...journals.map(({ graceSeconds }) => graceSeconds)),
     used: goDuration(Math.round(Math.max(...journals.map(({ usedMs }) => usedMs)))),
-    startTime: toMicroTime(startMs),
-    endTime: toMicroTime(endMs),
-    phase: status?.phase,
     containers,
   }
 }

@@ -71,6 +71,12 @@ const rules: Rule[] = [
   { type: 'Stopped', when: () => true, say: inTime },
 ]
 
+/** How a pod ended of which no container ran. `hasRun`: one did before, and would have run again. */
+export const idleVerdict = (hasRun: boolean): Verdict =>
+  hasRun
+    ? { type: 'NotRunning', text: 'no container ran: the next start was still to come' }
+    : { type: 'NotStarted', text: 'no container had started' }
+
 export interface Verdict {
   /** One word for all verdicts of its kind, to count and select by. */
   type: VerdictType

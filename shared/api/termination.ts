@@ -1,8 +1,7 @@
 import type { ObjectMeta } from './types.ts'
 
 /**
- * kubestage.dev/v1 Termination: how containers of a pod were stopped. One of a pod's deletion, or of a kill that the
- * pod survives.
+ * kubestage.dev/v1 Termination: how a pod ended, or how containers of a pod were stopped that goes on.
  */
 export interface Termination {
   apiVersion?: string
@@ -43,6 +42,9 @@ export type VerdictType =
   | 'KilledAtDeadline'
   | 'StoppedWithError'
   | 'Stopped'
+  | 'NotRunning'
+  | 'NotStarted'
+  | 'NotSeen'
 /** A request that began a deletion, or changed it. Only the server knows who asks. */
 export interface TerminationRequest {
   user: string

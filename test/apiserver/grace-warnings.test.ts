@@ -9,14 +9,18 @@ interface Parts {
   sleep?: number
   command?: string[]
   sidecar?: boolean
+  policy?: string
+  containerPolicy?: string
+  second?: boolean
 }
 
 const exec = { command: ['true'] }
-function specOf({ grace, liveness, startup, sleep, command, sidecar }: Parts) {
+function specOf({ grace, liveness, startup, sleep, command, sidecar, policy, containerPolicy, second }: Parts) {
   const preStop = sleep !== undefined ? { sleep: { seconds: sleep } } : command && { exec: { command } }
   const container = {
     name: 'c',
     image: 'i',
+    ...(containerPolicy && { restartPolicy: containerPolicy }),
     ...(liveness && { livenessProbe: { exec, terminationGracePeriodSeconds: liveness } }),
     ...(startup && { startupProbe: { exec, terminationGracePeriodSeconds: startup } }),
     ...(preStop && { lifecycle: { preStop } }),
@@ -24,7 +28,8 @@ function specOf({ grace, liveness, startup, sleep, command, sidecar }: Parts) {
   return {
     ...(grace !== undefined && { terminationGracePeriodSeconds: grace }),
     ...(sidecar && { initContainers: [{ ...container, name: 's', restartPolicy: 'Always' }] }),
-    containers: [sidecar ? { name: 'c', image: 'i' } : container],
+    ...(policy && { restartPolicy: policy }),
+    containers: [sidecar ? { name: 'c', image: 'i' } : container, ...(second ? [{ name: 'd', image: 'i' }] : [])],
   }
 }
 
@@ -32,6 +37,8 @@ const metadata = (name: string) => ({ name, labels: { a: 'b' } })
 const selector = { matchLabels: { a: 'b' } }
 const probe = (name: string, seconds: number, grace: number, path = 'spec', container = 'containers[0]') =>
   `${path}.${container}.${name}.terminationGracePeriodSeconds: ${seconds} is more than ${path}.terminationGracePeriodSeconds (${grace}); a failed probe leaves the container more time to end than a deletion of the pod`
+const unused = (name: string, seconds: number, grace: number, path = 'spec') =>
+  `${path}.containers[0].${name}.terminationGracePeriodSeconds: ${seconds} is not used; the container is not restarted, so its failed probe ends the whole pod, with ${path}.terminationGracePeriodSeconds (${grace})`
 const hook = (field: string, seconds: number, grace: number, container = 'containers[0]') =>
   `spec.${container}.lifecycle.preStop.${field}: sleeps for ${seconds} seconds and uses up spec.terminationGracePeriodSeconds (${grace}); SIGKILL follows 2 seconds after SIGTERM`
 
@@ -58,6 +65,15 @@ t.test('grace periods that do not fit each other', async (t) => {
       { sidecar: true, liveness: 31, sleep: 30 },
       [probe('livenessProbe', 31, 30, 'spec', 'initContainers[0]'), hook('sleep.seconds', 30, 30, 'initContainers[0]')],
     ],
+    [
+      'a lone container that is not restarted',
+      { policy: 'Never', liveness: 5, startup: 60 },
+      [unused('livenessProbe', 5, 30), unused('startupProbe', 60, 30)],
+    ],
+    ['the same grace', { policy: 'Never', liveness: 30 }, []],
+    ['not restarted by its own policy', { containerPolicy: 'Never', liveness: 5 }, [unused('livenessProbe', 5, 30)]],
+    ['restarted by its own policy', { policy: 'Never', containerPolicy: 'Always', liveness: 5 }, []],
+    ['one of two', { policy: 'Never', second: true, liveness: 31 }, [probe('livenessProbe', 31, 30)]],
   ]
   for (const [index, [name, parts, expected]] of cases.entries()) {
     const pod = { metadata: metadata(`p${index}`), spec: specOf(parts) }
@@ -80,7 +96,8 @@ t.test('grace periods that do not fit each other', async (t) => {
   ]
   for (const [resource, spec, path] of rows) {
     const warnings = await write(`/apis/${resource}`, { metadata: metadata('w'), spec })
-    t.same(warnings, [probe('livenessProbe', 31, 30, path)], resource)
+    const isJob = resource.startsWith('batch/')
+    t.same(warnings, [(isJob ? unused : probe)('livenessProbe', 31, 30, path)], resource)
   }
   const controller = { metadata: metadata('w'), spec: { selector: { a: 'b' }, template } }
   const own = 'spec.template.spec'

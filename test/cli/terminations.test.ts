@@ -36,6 +36,9 @@ t.test('groups, the largest first', (t) => {
   t.same(values('workload'), ['', 'default/Deployment/web'])
   t.same(values('verdict'), ['Stopped', 'NoHandler'])
   t.same(values('cause'), ['PodDeleted'])
+  const idle = record('d', { reason: 'Update', verdictType: 'NotStarted', gracePeriodSeconds: undefined })
+  const [update] = summarize([...records, idle], 'reason')
+  t.match(update, { count: 3, givenSeconds: 30, usedSeconds: 16 }, 'a pod without containers gave them no grace')
   t.end()
 })
 

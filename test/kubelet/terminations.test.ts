@@ -90,4 +90,10 @@ t.test('what made the kubelet stop a pod', async (t) => {
   t.match(causeOf({ ...preempted, pod: deleted }, { phase: 'Failed' }), { cause: 'PodDeleted' }, 'deleted already')
   t.match(causeOf(stop(), { phase: 'Failed', reason: 'DeadlineExceeded' }), { cause: 'DeadlineExceeded' })
   t.match(causeOf(stop(), { phase: 'Succeeded' }), { cause: 'PodStopped' })
+  t.match(
+    causeOf(stop({ cause: 'LivenessProbe' }), { phase: 'Failed' }),
+    { cause: 'LivenessProbe' },
+    'a lone container',
+  )
+  t.match(causeOf(stop(), { phase: 'Failed' }, true), { cause: 'PodDeleted' }, 'a static pod, whose manifest is gone')
 })

@@ -10,6 +10,7 @@ import { type KubeletOptions, startKubelet } from '../../kubelet/kubelet.ts'
 import type { NodeControls } from '../../kubelet/node/node-controls.ts'
 import type { ImageError } from '../../kubelet/runtime/container-runtime.ts'
 import { type Behaviour, createSimulatedRuntime, type SimulatedExec } from '../../kubelet/runtime/simulated.ts'
+import type { Termination } from '../../shared/api/termination.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 import type { Values } from '../../shared/config/option.ts'
@@ -45,6 +46,8 @@ interface Deed {
   patchStatus?: object
   /** The kubelet is killed, and another starts so many seconds later. */
   restartKubelet?: number
+  /** What is done while no kubelet runs. */
+  meanwhile?: Omit<Deed, 'at'>
   /** What happens to the machine: `shutDown`, `lose`, `comeBack`. */
   node?: keyof NodeControls
   /** There is only so much left of something; `plenty`: no more. */
@@ -121,7 +124,7 @@ export async function play(scenario: Scenario, rootDir: string): Promise<string[
   )
   for (const deed of scenario.user) {
     await clock.advance(deed.at * 1000 - (clock.monotonic() - beginMs))
-    if (deed.restartKubelet !== undefined) await restartKubelet(deed.restartKubelet)
+    if (deed.restartKubelet !== undefined) await restartKubelet(deed.restartKubelet, deed.meanwhile)
     else await act(deed)
   }
   await clock.advance(scenario.untilSeconds * 1000 - (clock.monotonic() - beginMs))
@@ -131,19 +134,30 @@ export async function play(scenario: Scenario, rootDir: string): Promise<string[
   await closed
   return lines.slice(0, told)
 
-  async function restartKubelet(downSeconds: number): Promise<void> {
+  async function restartKubelet(downSeconds: number, meanwhile?: Deed['meanwhile']): Promise<void> {
     say('kubelet: ends')
     runtime.forgetCallers()
     listen()
     void kubelet.close()
+    if (meanwhile) await act(meanwhile)
     await clock.advance(downSeconds * 1000)
     say('kubelet: starts')
     kubelet = await startKubelet(options)
-    await clock.advanceUntil(() => true)
-    await kubelet.ready
+    let isReady = false
+    void kubelet.ready.then(() => {
+      isReady = true
+    })
+    await clock.advanceUntil(() => isReady)
   }
 
-  async function act({ node, pressure, create, patch, patchStatus, delete: options = {} }: Deed): Promise<void> {
+  async function act({
+    node,
+    pressure,
+    create,
+    patch,
+    patchStatus,
+    delete: options = {},
+  }: Omit<Deed, 'at'>): Promise<void> {
     if (create) {
       const { plural, name, ...rest } = create
       say(`user: create ${plural}/${name}`)
@@ -182,10 +196,14 @@ function describe({ verb, plural, object, body }: Write): string | undefined {
     const event = object as unknown as { type: string; reason: string; message: string; count: number }
     return `event: ${event.type} ${event.reason}: ${event.message}${event.count > 1 ? ` (x${event.count})` : ''}`
   }
+  if (plural === 'terminations') return `record: ${recordLine(object as unknown as Termination)}`
   if (plural !== 'pods' || (verb === 'create' && plural === 'pods')) return undefined
   if (verb === 'delete') return `pod: DELETE ${JSON.stringify(body)}`
   return `status: ${statusLine(object as unknown as Pod)}`
 }
+
+const recordLine = ({ cause, reason, phase, verdict }: Termination): string =>
+  [cause, reason && `reason ${reason}`, phase ?? 'goes on', verdict].filter(Boolean).join(' · ')
 
 function statusLine({ status = {}, metadata }: Pod): string {
   const entries = [

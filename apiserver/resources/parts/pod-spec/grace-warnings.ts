@@ -3,6 +3,7 @@ import { hookSleepSeconds } from '../../../../shared/api/hook-sleep.ts'
 import type { Container, PodSpec } from '../../../../shared/api/types.ts'
 
 const defaultGraceSeconds = 30
+const probes = ['livenessProbe', 'startupProbe'] as const
 
 /**
  * What a termination or a failed probe of this container will do that its author may not expect; `path` is the
@@ -13,17 +14,32 @@ export function graceWarnings(container: Container, spec: PodSpec, path: string,
   const graceSeconds = spec.terminationGracePeriodSeconds ?? defaultGraceSeconds
   const grace = `${specPath}.terminationGracePeriodSeconds (${graceSeconds})`
   return [
-    ...probeWarnings(container, graceSeconds, path, grace),
+    ...(endsPod(container, spec)
+      ? unusedProbeWarnings(container, graceSeconds, path, grace)
+      : probeWarnings(container, graceSeconds, path, grace)),
     ...hookWarnings(container, graceSeconds, `${path}.lifecycle.preStop`, grace),
   ]
 }
 
 function probeWarnings(container: Container, graceSeconds: number, path: string, grace: string): string[] {
-  return (['livenessProbe', 'startupProbe'] as const).flatMap((name) => {
+  return probes.flatMap((name) => {
     const seconds = container[name]?.terminationGracePeriodSeconds
     if (seconds === undefined || seconds <= graceSeconds) return []
     const consequence = 'a failed probe leaves the container more time to end than a deletion of the pod'
     return [`${path}.${name}.terminationGracePeriodSeconds: ${seconds} is more than ${grace}; ${consequence}`]
+  })
+}
+
+/** Whether nothing of the pod is to be kept when a probe of this container fails: upstream then stops the whole pod. */
+const endsPod = (container: Container, { containers, restartPolicy }: PodSpec): boolean =>
+  containers.length === 1 && containers[0] === container && (container.restartPolicy ?? restartPolicy) === 'Never'
+
+function unusedProbeWarnings(container: Container, graceSeconds: number, path: string, grace: string): string[] {
+  return probes.flatMap((name) => {
+    const seconds = container[name]?.terminationGracePeriodSeconds
+    if (seconds === undefined || seconds === graceSeconds) return []
+    const why = 'the container is not restarted, so its failed probe ends the whole pod'
+    return [`${path}.${name}.terminationGracePeriodSeconds: ${seconds} is not used; ${why}, with ${grace}`]
   })
 }
 

@@ -1,7 +1,9 @@
-import type { Pod } from '../../shared/api/types.ts'
+import type { Pod } from './types.ts'
 
 /** `Deployment/web`, `StatefulSet/db`, …; a ReplicaSet that is named by its template's hash is a Deployment's. */
-export function workloadOf({ metadata: { ownerReferences = [], labels = {} } }: Pod): string | undefined {
+export function workloadOf({
+  metadata: { ownerReferences = [], labels = {} },
+}: Pick<Pod, 'metadata'>): string | undefined {
   const owner = ownerReferences.find(({ controller }) => controller)
   if (!owner) return undefined
   const hash = labels['pod-template-hash']
