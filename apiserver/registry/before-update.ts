@@ -45,8 +45,13 @@ export function checkResourceVersion(
   if (asked !== BigInt(currentRevision)) throw modified(definition, name)
 }
 
-/** What the server keeps, whatever the body says. */
-export function keepSystemFields({ definition, namespace }: ObjectScope, object: KubeObject, old: KubeObject): void {
+/** What the server keeps, whatever the body says; `reason` is the one that the object has from now on. */
+export function keepSystemFields(
+  { definition, namespace }: ObjectScope,
+  object: KubeObject,
+  old: KubeObject,
+  reason: string | undefined,
+): void {
   const { metadata } = object
   if (definition.namespaced && metadata.namespace && metadata.namespace !== namespace) throw otherNamespace()
   metadata.namespace = old.metadata.namespace
@@ -57,7 +62,7 @@ export function keepSystemFields({ definition, namespace }: ObjectScope, object:
   metadata.deletionGracePeriodSeconds ??= old.metadata.deletionGracePeriodSeconds
   metadata.generation = old.metadata.generation
   metadata.resourceVersion = old.metadata.resourceVersion
-  metadata.reason = old.metadata.reason
+  metadata.reason = reason
 }
 
 /**

@@ -21,6 +21,7 @@ import { objectKey } from './keys.ts'
 import { afterAdmission, dedupOwners } from './owner-references.ts'
 import { asShown, encodeWrite, type StoredObject } from './stored-object.ts'
 import { holding, takesByName } from './taking.ts'
+import { warnOfReason } from './termination-reason.ts'
 import type { RequestScope, WriteOptions } from './write-context.ts'
 import type { WritePath } from './write-path.ts'
 
@@ -43,6 +44,7 @@ export async function createObject(
   if (!options.managedFieldsAreSet) {
     trackFields(definition, undefined, object, { manager: options.fieldManager, subresource, time: now })
   }
+  warnOfReason(object, options.warn)
   fillSystemFields(scope, object, { uid: randomUUID(), now })
   const { dryRun, warn } = options
   const attributes: AdmissionAttributes = {

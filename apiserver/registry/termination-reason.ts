@@ -1,8 +1,9 @@
 import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
-import { REASON_ANNOTATION, reasonProblem } from '../../shared/reasons/annotated-reason.ts'
+import { REASON_ANNOTATION, reasonIsIgnored, reasonProblem } from '../../shared/reasons/annotated-reason.ts'
 import type { FeatureGates } from '../kind/resource-definition.ts'
 import { errorBody, invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
+import type { RequestScope } from './write-context.ts'
 
 const gate = 'PodTerminationReason'
 const ignored = `is ignored: the feature gate ${gate} is off`
@@ -36,6 +37,31 @@ export function terminationReason(
   // The delete goes on: another client may have set the annotation.
   warn(`${annotationPath}: ${errorBody(invalid('', annotated, message))}; it is not used as the reason`)
   return undefined
+}
+
+/** What a client writes at `metadata.reason` is told to it. */
+export function warnOfReason({ metadata }: KubeObject, warn: ReasonContext['warn']): void {
+  if (metadata.reason !== undefined) warn(`metadata.reason: ${reasonIsIgnored}`)
+}
+
+/**
+ * The reason of an object after an update. Kubelets alone write one: with the status of a pod that they end themselves,
+ * where no deletion has given one.
+ */
+export function reasonAfterUpdate(
+  { definition, subresource, user }: RequestScope,
+  object: KubeObject,
+  old: KubeObject,
+  { featureGates, warn }: ReasonContext,
+): string | undefined {
+  const { reason } = object.metadata
+  const kept = old.metadata.reason
+  if (reason === undefined || reason === kept) return kept
+  const isOfKubelet =
+    subresource === 'status' && definition.strategy.checkGracefulDelete && user.groups.includes('system:nodes')
+  if (isOfKubelet && kept === undefined && featureGates.enabled(gate) && !reasonProblem(reason)) return reason
+  warnOfReason(object, warn)
+  return kept
 }
 
 /** The reason of a request as far as the gate lets it count. */

@@ -22,6 +22,7 @@ import { validateMetadataUpdate } from './metadata-checks.ts'
 import { afterAdmission, dedupOwners } from './owner-references.ts'
 import { asShown, copyDecoded, decodeStored, encodeWrite, type StoredObject, sameObject } from './stored-object.ts'
 import { holding } from './taking.ts'
+import { reasonAfterUpdate } from './termination-reason.ts'
 import type { ObjectScope, WriteOptions } from './write-context.ts'
 import type { WritePath } from './write-path.ts'
 import { WriteTries } from './write-tries.ts'
@@ -133,7 +134,8 @@ async function replace(
   const { definition } = scope
   const { strategy } = definition
   const context = { ...registry.strategyContext(scope), warn: options.warn, dryRun: options.dryRun }
-  keepSystemFields(scope, object, old)
+  const reason = reasonAfterUpdate(scope, object, old, { featureGates: registry.featureGates, warn: options.warn })
+  keepSystemFields(scope, object, old, reason)
   keepOtherHalf(scope, object, old)
   if (!options.managedFieldsAreSet) {
     const time = toTime(registry.clock.now())
@@ -145,7 +147,7 @@ async function replace(
   if (admitting) {
     await admitting
     // Whatever was changed meanwhile, this is not for them to change.
-    keepSystemFields(scope, object, old)
+    keepSystemFields(scope, object, old, reason)
     keepOtherHalf(scope, object, old)
   }
   dedupOwners(object, options.warn, afterAdmission)

@@ -38,8 +38,9 @@ const disruptions: Record<string, Reason | undefined> = {
  */
 export function terminationReason(pod: Pod, cause?: NodeCause): string | undefined {
   const { reason, deletionTimestamp } = pod.metadata
-  if (reason !== undefined || !(cause || deletionTimestamp)) return reason
-  return annotatedReason(pod) ?? (cause ? reasonFor('kubelet', situations[cause]) : disruptionReason(pod))
+  // A kubelet that ended before the pod that it evicted has left a reason there.
+  if (!cause && !deletionTimestamp) return undefined
+  return reason ?? annotatedReason(pod) ?? (cause ? reasonFor('kubelet', situations[cause]) : disruptionReason(pod))
 }
 
 function disruptionReason({ status }: Pod): Reason | undefined {

@@ -230,6 +230,7 @@ export class PodLifecycle {
         cache,
         statuses,
         killPod,
+        tellReason: (pod, reason) => this.statuses.tellReason(pod, reason),
         endsIdle: (end) => this.#stops.endsIdle(end),
         terminationReasons,
         stopKillingProbes: (pod) => this.#prober.stopKilling(pod),

@@ -11,6 +11,8 @@ export interface SyncTerminatingPodOptions {
   cache: RuntimeCache
   statuses: PodStatuses
   killPod: KillPod
+  /** The kubelet itself ends the pod. */
+  tellReason(pod: Pod, reason: string): void
   /** A pod ends of which no container runs. */
   endsIdle(end: IdleEnd): void
   /** The feature gate PodTerminationReason. */
@@ -31,6 +33,7 @@ export function createSyncTerminatingPod(options: SyncTerminatingPodOptions) {
     options.statuses.write(pod, before, { changes: work.statusChanges })
     options.stopKillingProbes(pod)
     const reason = options.terminationReasons ? terminationReason(pod, work.cause) : undefined
+    if (work.cause && reason !== undefined) options.tellReason(pod, reason)
     const { cause = 'Unknown' } = work
     if (runningContainers(before).length === 0) {
       options.endsIdle({ pod, cause, reason, hasRun: before.containers.length > 0 })

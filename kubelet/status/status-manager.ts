@@ -38,6 +38,8 @@ interface Entry {
   writing?: Promise<void>
   /** What the API answered to our last write: newer than the watch, for a moment. */
   written?: Pod
+  /** Why the kubelet ends the pod, until it is written on the object. */
+  reason?: string
   /** Our last word: what keeps the object now are others' finalizers. */
   deleted?: boolean
 }
@@ -94,6 +96,14 @@ export class StatusManager {
   terminate(pod: Pod): void {
     const status = this.get(uidOf(pod)) ?? pod.status ?? {}
     this.#set(pod, { startTime: toTime(this.#options.clock.now()), ...statusAtEnd(pod, status) }, true)
+  }
+
+  /** The kubelet ends the pod for this reason: the object says so from now on, unless it names another. */
+  tellReason(pod: Pod, reason: string): void {
+    const entry = this.#entries.get(uidOf(pod))
+    if (!entry || pod.metadata.reason !== undefined) return
+    entry.reason = reason
+    this.#push(entry, entry.status)
   }
 
   /** Someone else wrote the object: write again what differs from what we said. */
@@ -166,9 +176,11 @@ export class StatusManager {
       for (let attempt = 0; pod && shows(pod, entry.pod); attempt++) {
         const api = pod.status ?? {}
         const patch = statusPatch(api, mergeStatus(api, status, mayRun))
-        if (!patch) return pod
+        const reason = pod.metadata.reason === undefined ? entry.reason : undefined
+        if (!patch && reason === undefined) return pod
         try {
-          pod = await sendPatch(client, pod, patch)
+          pod = await sendPatch(client, pod, { reason, status: patch })
+          entry.reason = undefined
           entry.written = newest(latest(entry.pod), pod) === pod ? pod : undefined
           return pod
         } catch (error) {
@@ -220,11 +232,22 @@ export class StatusManager {
 }
 
 /** With the resourceVersion, as a merge patch replaces the whole list of conditions, of which some are not ours. */
-const sendPatch = (client: Client, pod: Pod, status: Record<string, unknown>): Promise<Pod> =>
+const sendPatch = (
+  client: Client,
+  pod: Pod,
+  { reason, status }: { reason: string | undefined; status: Record<string, unknown> | undefined },
+): Promise<Pod> =>
   client.patch<Pod>(
     pods,
     refOf(pod),
-    { metadata: { uid: uidOf(pod), resourceVersion: pod.metadata.resourceVersion }, status },
+    {
+      metadata: {
+        uid: uidOf(pod),
+        resourceVersion: pod.metadata.resourceVersion,
+        ...(reason !== undefined && { reason }),
+      },
+      ...(status && { status }),
+    },
     { type: 'merge', subresource: 'status', readOnly: true },
   )
 

@@ -93,6 +93,8 @@ t.test('pressure', async (t) => {
     { status: 'True', reason: 'TerminationByKubelet', message },
   )
   t.match(told('hog'), /^hook Eviction\n/, 'a real hook is told Eviction')
+  const inGrace = hog.events.find(({ object }) => object.metadata.reason !== undefined && !isOver(object))?.object
+  t.match(inGrace, { metadata: { reason: 'Eviction' }, status: { phase: 'Running' } }, 'so is who reads the object')
   t.match(await recordOf('hog'), { reason: 'Eviction', cause: 'Evicted', message, phase: 'Failed' })
   await nodeIs('MemoryPressure', 'True')
   await until(async () => (await taintsOf()).includes('node.kubernetes.io/memory-pressure:NoSchedule'), {

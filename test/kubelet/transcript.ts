@@ -223,5 +223,6 @@ function statusLine({ status = {}, metadata }: Pod): string {
     .filter(({ status }) => status === 'True')
     .map(({ type }) => type)
     .filter((type) => type !== 'PodScheduled')
-  return `${[status.phase, status.reason].filter(Boolean).join(' ')} · ${containers.join(', ')} · ${conditions.join(' ') || '-'} · observed ${status.observedGeneration}/${metadata.generation}`
+  const reason = metadata.reason && ` · reason ${metadata.reason}`
+  return `${[status.phase, status.reason].filter(Boolean).join(' ')} · ${containers.join(', ')} · ${conditions.join(' ') || '-'} · observed ${status.observedGeneration}/${metadata.generation}${reason ?? ''}`
 }

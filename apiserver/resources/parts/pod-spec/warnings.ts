@@ -1,11 +1,13 @@
 /** What is accepted although it looks wrong: texts for Warning headers. */
 import type { Container, ObjectMeta, Pod, PodSpec } from '../../../../shared/api/types.ts'
+import { reasonIsIgnored } from '../../../../shared/reasons/annotated-reason.ts'
 import { addressWarnings } from '../../../validation/ip.ts'
 import { dns1123Label } from '../../../validation/names.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
 import { fractionWarnings } from '../fraction-warnings.ts'
 import { nodeLabelWarning, nodeLabelWarnings, nodeTermWarnings } from '../node-labels.ts'
 import { allContainers } from './defaults.ts'
+import { deliveryWarnings } from './delivery-warnings.ts'
 import { graceWarnings } from './grace-warnings.ts'
 import { appArmorProfileOf } from './prepare.ts'
 import { APP_ARMOR_PREFIX, hasPrefix, SECCOMP_POD, SECCOMP_PREFIX } from './validate-annotations.ts'
@@ -45,13 +47,18 @@ const unremarkable = new WeakSet<PodSpec>()
 /** `prefix` is the path of the template with its dot, or nothing for a pod. */
 export function specWarnings(meta: ObjectMeta, spec: PodSpec, prefix: string): string[] {
   const ofAnnotations = annotationWarnings(meta, spec, `${prefix}metadata.annotations`)
+  if (prefix && meta.reason !== undefined) ofAnnotations.push(`${prefix}metadata.reason: ${reasonIsIgnored}`)
   if (unremarkable.has(spec)) return ofAnnotations
   const path = `${prefix}spec`
   const containers = containersWithPath(spec, path)
   const ofPlacement = placementWarnings(spec, path)
   const others = [...volumeWarnings(spec, path), ...duplicates(spec, path)]
   for (const [container, at] of containers)
-    others.push(...containerWarnings(container, at), ...graceWarnings(container, spec, at, path))
+    others.push(
+      ...containerWarnings(container, at),
+      ...graceWarnings(container, spec, at, path),
+      ...deliveryWarnings(container, at),
+    )
   others.push(...portWarnings(containers), ...graceWarning(spec, path), ...addressesWarnings(spec, path))
   if (ofPlacement.length + others.length === 0 && Object.isFrozen(spec)) unremarkable.add(spec)
   return [...ofPlacement, ...ofAnnotations, ...others]
