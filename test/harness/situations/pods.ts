@@ -90,7 +90,7 @@ export const ofNodes: Acts<'Node'> = {
     await stage.create<Pod>(pods, name, { spec: template.spec! })
     await stage.client.delete(nodes, lost.metadata)
     await gone(stage)
-    return { pods: 0 }
+    return { pods: 1 }
   },
 }
 
