@@ -85,12 +85,7 @@ export function startPodGarbageCollector(context: ControllerContext): Controller
     onError: (error) => log.warn({ err: error }, 'pod garbage collection will be tried again'),
   })
   queue.addAfter('sweep', PERIOD_MS)
-  return {
-    async close() {
-      await queue.close()
-      await unseen.close()
-    },
-  }
+  return { close: () => queue.close().then(() => unseen.close()) }
 }
 
 const isTerminatingWithoutNode = ({ metadata, spec }: TrimmedPod): boolean =>
