@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { stateDirectory, stateDirOption } from '../cluster/state-directory.ts'
 import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
@@ -7,6 +7,7 @@ import { ConfigError, option, UsageError } from '../shared/config/option.ts'
 import { path } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { inOneSentence } from '../shared/config/system-errors.ts'
+import { readRegularFile } from '../shared/files/regular-file.ts'
 import { type Found, findRunning, type RunningCluster } from './running.ts'
 
 /** Of every command that speaks to a cluster. */
@@ -68,6 +69,6 @@ export async function accessOf(file: string): Promise<ClusterAccess> {
 }
 
 function adminAccess({ state, running }: Found & { running: RunningCluster }): ClusterAccess {
-  const pem = (name: string): string => readFileSync(join(state.pki, name), 'utf8')
+  const pem = (name: string): string => readRegularFile(join(state.pki, name))
   return { server: running.url, ca: pem('ca.crt'), cert: pem('admin.crt'), key: pem('admin.key') }
 }

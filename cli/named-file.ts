@@ -1,12 +1,13 @@
-import { readFileSync } from 'node:fs'
-import { UsageError } from '../shared/config/option.ts'
+import { ConfigError, UsageError } from '../shared/config/option.ts'
 import { whyRefused } from '../shared/config/system-errors.ts'
+import { readInputText } from '../shared/files/input.ts'
 
 /** What stands in a file that the command line names. Throws a UsageError where nothing can be read. */
 export function readNamedFile(file: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return readInputText(file)
   } catch (error) {
+    if (error instanceof ConfigError) throw error
     const { code } = error as NodeJS.ErrnoException
     throw new UsageError(
       code === 'ENOENT' ? `${file}: no such file` : `${file}: cannot be read: ${whyRefused(error as Error)}`,

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { showStorage } from '../apiserver/storage/open-storage.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { guardian } from '../cluster/guardian.ts'
@@ -9,6 +9,8 @@ import { type StateDirectory, stateDirectory } from '../cluster/state-directory.
 import type { OtherServer } from '../cluster/supervisor/api-servers.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { toTime } from '../shared/clock/timestamp.ts'
+import { inOneSentence } from '../shared/config/system-errors.ts'
+import { readRegularFile } from '../shared/files/regular-file.ts'
 import { writePrivately } from '../shared/pki/files.ts'
 import type { ImageOrigins } from './image/source.ts'
 
@@ -121,10 +123,23 @@ export interface Found {
 /** What runs with this state folder. */
 export function findRunning(stateDir: string): Found {
   const state = stateDirectory(stateDir)
-  const holder = lockHolder(state.lock)
+  const holder = holderOf(state)
   const last = readRunning(state.running)
   const root = (last?.guardian && living(last.guardian)) ?? holder
   return { state, holder, root, running: holder && last?.pid === holder.pid ? last : undefined }
+}
+
+function holderOf({ lock, root }: StateDirectory): LockHolder | undefined {
+  try {
+    return lockHolder(lock)
+  } catch (error) {
+    throw (
+      inOneSentence(error as Error, {
+        place: `cannot read state folder ${root}`,
+        remedy: 'name your own with --state-dir',
+      }) ?? error
+    )
+  }
 }
 
 /** What a cluster has left here that its own process did not end; undefined where the last one stopped in order. */
@@ -132,7 +147,7 @@ export const lastRun = (stateDir: string): RunningCluster | undefined => readRun
 
 function readRunning(file: string): RunningCluster | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as RunningCluster
+    return JSON.parse(readRegularFile(file)) as RunningCluster
   } catch {
     return undefined // not there, or not yet
   }

@@ -110,7 +110,7 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
   const others = await otherServers(state, { ...options, pki, url, timeOriginMs, etcd })
   if (others) deferEnd(() => others.stop())
   const urls = [url, ...(others?.list().map((other) => other.url) ?? [])]
-  await writeKubeconfigs(state, { urls, pki })
+  await writeKubeconfigs(state, { urls, pki, onTrouble })
   const ofNodes = { ...options, state, pki, urls, clusterClock, timeOriginMs, client, nodeClient, log }
   await nodes?.start({ ...ofNodes, simulated: names.simulated })
   if (nodes) deferEnd(() => nodes.stop())
@@ -142,11 +142,12 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
 /** A context for each API server. */
 async function writeKubeconfigs(
   { kubeconfig }: StateDirectory,
-  { urls, pki }: { urls: readonly string[]; pki: ClusterPki },
+  { urls, pki, onTrouble }: { urls: readonly string[]; pki: ClusterPki } & Pick<ClusterOptions, 'onTrouble'>,
 ): Promise<void> {
   for (const [index, server] of urls.entries()) {
     const name = index === 0 ? 'kubestage' : `kubestage-${index + 1}`
-    await writeKubeconfig(kubeconfig, { name, server, ca: pki.ca.cert, user: pki.admin })
+    const trouble = await writeKubeconfig(kubeconfig, { name, server, ca: pki.ca.cert, user: pki.admin })
+    if (trouble) onTrouble(trouble)
   }
 }
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { checkClusterCa } from '../apiserver/bootstrap/cluster-identity.ts'
 import type { Http2Choice } from '../apiserver/config.ts'
 import type { Instruments } from '../apiserver/http/api-context.ts'
@@ -19,6 +18,7 @@ import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import type { ElectionFlags } from '../shared/config/election-options.ts'
 import { ConfigError } from '../shared/config/option.ts'
+import { readInputText } from '../shared/files/input.ts'
 import type { Logger } from '../shared/log/log.ts'
 import type { ClusterPki } from '../shared/pki/cluster-pki.ts'
 import { foldersIn } from './volume-folders.ts'
@@ -202,7 +202,7 @@ function tellRoom({ log, onTrouble, storage }: ControlPlaneOptions, isFull: bool
 function authorityIn(file = ''): string | undefined {
   if (!file) return undefined
   try {
-    return readFileSync(file, 'utf8')
+    return readInputText(file)
   } catch (error) {
     throw new ConfigError(`--kubelet-certificate-authority: ${(error as Error).message}`)
   }

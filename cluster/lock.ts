@@ -1,4 +1,5 @@
 import { linkSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { readRegularFile } from '../shared/files/regular-file.ts'
 
 /** A process: the start time tells it from a later one with the same number. */
 export interface Holder {
@@ -51,7 +52,7 @@ function linked(draft: string, file: string): boolean {
 
 function readHolder(file: string): Holder | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Holder
+    return JSON.parse(readRegularFile(file)) as Holder
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EACCES') throw error
     return undefined // gone meanwhile, or another process's: the lock is free

@@ -78,8 +78,10 @@ export async function startServerProgram(
   }).catch(explainListening(values))
   const server = values.kubeconfigServer || controlPlane.url
   const access = { name: 'kubestage', server, ca: pki.ca.cert }
-  const writeUser = (file: string, user: KeyPair, other = server) =>
-    writeKubeconfig(file, { ...access, server: other, user })
+  const writeUser = async (file: string, user: KeyPair, other = server): Promise<void> => {
+    const trouble = await writeKubeconfig(file, { ...access, server: other, user })
+    if (trouble) log.warn(trouble)
+  }
   await writeUser(values.kubeconfig, pki.admin)
   if (values.bootstrapKubeconfig) {
     const user = ensureBootstrapper({ directory: certDir, nowMs }, pki.ca)

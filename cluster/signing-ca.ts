@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '../shared/config/option.ts'
 import { inOneSentence } from '../shared/config/system-errors.ts'
+import { readInputText } from '../shared/files/input.ts'
+import { readRegularFile } from '../shared/files/regular-file.ts'
 import type { KeyPair } from '../shared/pki/certificate.ts'
 
 export interface SigningFiles {
@@ -26,7 +27,7 @@ export function signingCa(files: SigningFiles, trusted = ''): KeyPair | undefine
 /** Throws a ConfigError that names the flag. */
 export function pem(flag: string, file: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return readInputText(file)
   } catch (error) {
     throw inOneSentence(error as Error, { place: `${flag} ${file}` }) ?? error
   }
@@ -34,7 +35,7 @@ export function pem(flag: string, file: string): string {
 
 function caIn(directory: string): KeyPair | undefined {
   try {
-    const read = (name: string): string => readFileSync(join(directory, name), 'utf8')
+    const read = (name: string): string => readRegularFile(join(directory, name))
     return { cert: read('ca.crt'), key: read('ca.key') }
   } catch {
     return undefined

@@ -1,9 +1,11 @@
 import { readdirSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { ConfigError, option } from '../shared/config/option.ts'
 import { folder } from '../shared/config/option-types.ts'
-import { inOneSentence } from '../shared/config/system-errors.ts'
+import { inOneSentence, type Wording } from '../shared/config/system-errors.ts'
 import { makeFolder } from '../shared/files/make-folder.ts'
+import { userName } from '../shared/files/owner.ts'
+import { notAFile } from '../shared/files/regular-file.ts'
 import { takeLock } from './lock.ts'
 
 /** Where a cluster keeps what it needs between starts. */
@@ -53,36 +55,55 @@ const folderReasons: Readonly<Record<string, string>> = {
   ENOENT: 'no folder can be made there',
 }
 
+/** What stands in the way is below the folder: another one would do, but so would moving it. */
+const inTheWay = ['EISDIR', 'ENOTDIR', 'EEXIST', 'EFTYPE', 'ELOOP']
+
+function wordingFor(directory: string, { code = '', path = '', dest = path }: SystemError): Wording {
+  const inside = relative(resolve(directory), dest)
+  if (!inside || inside.startsWith('..') || !inTheWay.includes(code))
+    return { place: `cannot write to state folder ${directory}`, remedy }
+  return { place: `state folder ${directory}: cannot use ${dest}`, remedy: `move it away, or ${remedy}` }
+}
+
+type SystemError = NodeJS.ErrnoException & { dest?: string }
+
 /** Does what needs the state folder; what its disk refuses is told in one sentence. */
 export async function writingState<Result>(directory: string, write: () => Result | Promise<Result>): Promise<Result> {
   try {
     return await write()
   } catch (error) {
-    throw (
-      inOneSentence(error as Error, { place: `cannot write to state folder ${directory}`, remedy }, folderReasons) ??
-      error
-    )
+    const wording = wordingFor(directory, error as SystemError)
+    throw inOneSentence(error as Error, wording, wording.remedy === remedy ? folderReasons : {}) ?? error
   }
 }
 
-/** Refuses a folder that another user has made or can change: that user would hold the keys of this cluster. */
-function assertOwn(directory: string, { root, pki, kubeconfig }: StateDirectory): void {
+/**
+ * Refuses a folder that another user has made or can change: that user would hold the keys of this cluster. Throws
+ * EFTYPE for a pipe in the place of a file, which would be waited for, and EEXIST for a file in the place of a folder.
+ */
+function assertOwn(directory: string, { root, pki, kubeconfig, ...state }: StateDirectory): void {
   const own = process.getuid?.()
-  if (own === undefined) return
-  const keys = statSync(pki, { throwIfNoEntry: false })?.isDirectory()
-    ? readdirSync(pki).map((name) => join(pki, name))
-    : []
-  for (const file of [root, pki, kubeconfig, ...keys]) {
-    const found = statSync(file, { throwIfNoEntry: false })
-    if (found && found.uid !== own) {
+  const folders = [root, pki, state.logs, state.kubelet, state.volumes]
+  const files = [kubeconfig, state.lock, state.running, ...filesIn(pki), ...filesIn(state.logs)]
+  for (const path of [...folders, ...files]) {
+    const found = statSync(path, { throwIfNoEntry: false })
+    if (!found) continue
+    const isGuarded = [root, pki, kubeconfig].includes(path) || dirname(path) === pki
+    if (isGuarded && own !== undefined && found.uid !== own)
       throw new ConfigError(
-        `state folder ${directory}: ${file} belongs to user ${found.uid}, and this process to user ${own}; ${remedy}`,
+        `state folder ${directory}: ${path} belongs to user ${userName(found.uid)}, and this process to user ${userName(own)}; ${remedy}`,
       )
-    }
-    if (found && (found.mode & writableByOthers) !== 0)
-      throw new ConfigError(`state folder ${directory}: every user can write to ${file}; chmod o-w it, or ${remedy}`)
+    if (isGuarded && own !== undefined && (found.mode & writableByOthers) !== 0)
+      throw new ConfigError(`state folder ${directory}: every user can write to ${path}; chmod o-w it, or ${remedy}`)
+    if (!found.isFile() && !found.isDirectory()) throw notAFile(path)
+    if (found.isFile() && folders.includes(path)) throw Object.assign(new Error(path), { code: 'EEXIST', path })
   }
 }
+
+const filesIn = (folder: string): string[] =>
+  statSync(folder, { throwIfNoEntry: false })?.isDirectory()
+    ? readdirSync(folder).map((name) => join(folder, name))
+    : []
 
 const writableByOthers = 0o002
 

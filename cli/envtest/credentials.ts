@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { ConfigError } from '../../shared/config/option.ts'
+import { readInputText } from '../../shared/files/input.ts'
 import type { KeyPair } from '../../shared/pki/certificate.ts'
 import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
 import { readIfExists, writePrivately } from '../../shared/pki/files.ts'
@@ -27,7 +27,7 @@ export function servingPair({ certDir, certFile, keyFile }: KubeApiserverSetting
 export function clientCertificates({ clientCaFile: file }: KubeApiserverSettings): string {
   if (!file) return ''
   const read = (): string => {
-    const text = readFileSync(file, 'utf8')
+    const text = readInputText(file)
     new X509Certificate(text)
     return text
   }
@@ -38,7 +38,7 @@ export function clientCertificates({ clientCaFile: file }: KubeApiserverSettings
 export function signingKey({ signingKeyFile: file }: KubeApiserverSettings): SigningKeySource | undefined {
   if (!file) return undefined
   const read = (): SigningKeySource => {
-    const privateKey = readFileSync(file, 'utf8')
+    const privateKey = readInputText(file)
     const publicKey = createPublicKey(createPrivateKey(privateKey)).export({ type: 'spki', format: 'pem' }).toString()
     const pair = { privateKey, publicKey }
     return { kept: () => pair, make: async () => pair }
@@ -48,7 +48,7 @@ export function signingKey({ signingKeyFile: file }: KubeApiserverSettings): Sig
 
 function readPair(flags: string, { cert, key }: KeyPair): KeyPair {
   const read = (): KeyPair => {
-    const pair = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') }
+    const pair = { cert: readInputText(cert), key: readInputText(key) }
     createSecureContext(pair)
     return pair
   }

@@ -1,9 +1,9 @@
-import { createReadStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { ConfigError, option, UsageError } from '../../shared/config/option.ts'
 import { flag, oneOf, path, text, wholeNumber } from '../../shared/config/option-types.ts'
 import { configOption } from '../../shared/config/resolve.ts'
 import { inOneSentence } from '../../shared/config/system-errors.ts'
+import { readInput } from '../../shared/files/input.ts'
 import { readRecord } from '../../shared/record/reader.ts'
 import { Story } from '../../ui/story/story.ts'
 import { command } from '../command.ts'
@@ -59,7 +59,7 @@ async function reading(file: string, onLine: (line: Lines) => void): Promise<voi
   try {
     const onCut = (): void =>
       void process.stderr.write(`${file} was cut off: its last line is not whole, and what follows is missing\n`)
-    for await (const line of readRecord(createReadStream(file), { name: file, onCut })) onLine(line)
+    for await (const line of readRecord(readInput(file), { name: file, onCut })) onLine(line)
   } catch (error) {
     throw new UsageError((inOneSentence(error as Error, { place: `cannot read ${file}` }) ?? (error as Error)).message)
   }

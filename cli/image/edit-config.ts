@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { ConfigError } from '../../shared/config/option.ts'
 import { parseYaml } from '../../shared/config/yaml.ts'
+import { readRegularFile } from '../../shared/files/regular-file.ts'
 
 /** One entry of a map in a config file. */
 export interface Edit {
@@ -33,7 +34,7 @@ export function editConfigFile(file: string, edits: readonly Edit[]): void {
 
 function readIfThere(file: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return readRegularFile(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
     throw error

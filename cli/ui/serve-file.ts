@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createReadStream } from 'node:fs'
+import { createReadStream, statSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream'
 import { isLoopback } from '../../apiserver/ui/guard.ts'
@@ -7,6 +7,7 @@ import { UiSite } from '../../apiserver/ui/site.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { UsageError } from '../../shared/config/option.ts'
 import { inOneSentence } from '../../shared/config/system-errors.ts'
+import { notAFile } from '../../shared/files/regular-file.ts'
 import { createServer } from '../../shared/http/node-http.ts'
 import { readRecord } from '../../shared/record/reader.ts'
 import { untilStopped } from '../signals.ts'
@@ -37,6 +38,9 @@ export async function serveFile(file: string): Promise<number> {
 /** Throws a UsageError for what cannot be read as a record. */
 async function checkRecord(file: string): Promise<void> {
   try {
+    // The page reads it again whenever it is opened.
+    const kind = statSync(file)
+    if (!kind.isFile() && !kind.isDirectory()) throw notAFile(file)
     for await (const line of readRecord(createReadStream(file), { name: file })) if (line.type === 'HEADER') return
   } catch (error) {
     throw new UsageError((inOneSentence(error as Error, { place: `cannot read ${file}` }) ?? (error as Error)).message)

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runtimeDir } from '../../kubelet/runtime/process/shim.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { readRegularFile } from '../../shared/files/regular-file.ts'
 import { type Holder, living } from '../lock.ts'
 import type { StateDirectory } from '../state-directory.ts'
 import type { Ending, Supervised } from './child.ts'
@@ -75,7 +76,7 @@ export async function endKubeletBefore(place: Pick<StateDirectory, 'kubelet' | '
 
 function pidIn(file: string): number | undefined {
   try {
-    return Number(readFileSync(file, 'utf8')) || undefined
+    return Number(readRegularFile(file)) || undefined
   } catch {
     return undefined
   }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readRegularFile } from '../../shared/files/regular-file.ts'
 
 /**
  * `; its last words: … (FILE)` of a program that writes its log there, in plain lines or pino's JSON; `; FILE tells
@@ -11,7 +11,7 @@ export function lastWords(logFile: string): string {
 
 function lines(file: string): string[] {
   try {
-    return readFileSync(file, 'utf8').split('\n').filter(Boolean)
+    return readRegularFile(file).split('\n').filter(Boolean)
   } catch {
     return []
   }

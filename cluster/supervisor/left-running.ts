@@ -1,6 +1,7 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { makeFolder } from '../../shared/files/make-folder.ts'
+import { readRegularFile } from '../../shared/files/regular-file.ts'
 import { writePrivately } from '../../shared/pki/files.ts'
 import { type Guardian, guardian } from '../guardian.ts'
 import { type Holder, holderFor } from '../lock.ts'
@@ -69,7 +70,7 @@ export class LeftRunning<Place extends object> {
 
   #read(): Left<Place> | undefined {
     try {
-      return JSON.parse(readFileSync(this.#file, 'utf8')) as Left<Place>
+      return JSON.parse(readRegularFile(this.#file)) as Left<Place>
     } catch {
       return undefined
     }

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from '../../shared/client/client.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { readInputText } from '../../shared/files/input.ts'
 import type { KeyPair } from '../../shared/pki/certificate.ts'
 import type { KubeletConfig } from '../config.ts'
 
@@ -24,9 +24,9 @@ export interface OwnTlsOptions {
 export async function ownTls({ config, client, clock, onError }: OwnTlsOptions): Promise<ServerTls | undefined> {
   if (config.tlsCertFile)
     return {
-      cert: readFileSync(config.tlsCertFile, 'utf8'),
-      key: readFileSync(config.tlsPrivateKeyFile, 'utf8'),
-      clientCa: readFileSync(config.clientCaFile, 'utf8'),
+      cert: readInputText(config.tlsCertFile),
+      key: readInputText(config.tlsPrivateKeyFile),
+      clientCa: readInputText(config.clientCaFile),
     }
   if (!config.bootstrapKubeconfig) return undefined
   const { ServingCertificate } = await import('./serving-certificate.ts')

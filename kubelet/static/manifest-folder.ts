@@ -1,9 +1,10 @@
 import { type FSWatcher, mkdirSync, watch } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
+import { readRegularFile } from '../../shared/files/regular-file.ts'
 import { podFromManifest } from './manifest.ts'
 
 export interface ManifestFolderOptions {
@@ -38,7 +39,7 @@ export function watchManifests({ folder, nodeName, clock, onPods, onError }: Man
       if (!entry.isFile() || entry.name.startsWith('.')) continue
       const file = path.join(folder, entry.name)
       try {
-        const text = await readFile(file, 'utf8')
+        const text = readRegularFile(file)
         pods.push(await podFromManifest({ text, file, nodeName, seen: toTime(clock.now()) }))
       } catch (error) {
         onError(error, file)

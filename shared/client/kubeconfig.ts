@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { readInputText } from '../files/input.ts'
 import type { ClusterAccess } from './rest-client.ts'
 
 interface Kubeconfig {
@@ -29,7 +29,7 @@ interface UserEntry {
  * kubeconfig.
  */
 export async function loadKubeconfig(file: string, contextName?: string): Promise<ClusterAccess> {
-  const config = await parse(await readFile(file, 'utf8'))
+  const config = await parse(readInputText(file))
   const wanted = contextName ?? config['current-context']
   const context = pick(config.contexts, wanted, `${file}: context`).context
   const cluster = pick(config.clusters, context.cluster, `${file}: cluster`).cluster
@@ -73,5 +73,5 @@ async function readPem(
   path: string | undefined,
 ): Promise<string | undefined> {
   if (inline) return Buffer.from(inline, 'base64').toString('utf8')
-  return path ? await readFile(resolve(folder, path), 'utf8') : undefined
+  return path ? readInputText(resolve(folder, path)) : undefined
 }

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { readInputText } from '../files/input.ts'
 import { nearest } from './nearest.ts'
-import { type Options, UsageError } from './option.ts'
+import { ConfigError, type Options, UsageError } from './option.ts'
 import { EntryError, record } from './option-types.ts'
 import { whyRefused } from './system-errors.ts'
 import { parseYaml } from './yaml.ts'
@@ -31,8 +31,9 @@ export function readConfigFile(file: string, options: Options, keys: Options = o
 
 function read(file: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return readInputText(file)
   } catch (error) {
+    if (error instanceof ConfigError) throw error
     const { code } = error as NodeJS.ErrnoException
     throw new UsageError(
       code === 'ENOENT'

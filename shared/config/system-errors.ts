@@ -1,3 +1,5 @@
+import { getSystemErrorMap } from 'node:util'
+import { otherOwner } from '../files/owner.ts'
 import { ConfigError } from './option.ts'
 
 const reasons: Readonly<Record<string, string>> = {
@@ -13,6 +15,14 @@ const reasons: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
   EEXIST: 'there is something of that name',
   ENOENT: 'there is no such file or folder',
+  ELOOP: 'its links lead back to themselves',
+  ENAMETOOLONG: 'its name is too long',
+  EFTYPE: 'it is a pipe, a socket or a device',
+  ENXIO: 'it is a socket, or a device that is not there',
+  EFBIG: 'it would be larger than files may be (ulimit -f)',
+  EBUSY: 'it is in use',
+  EAGAIN: 'no more processes may be started (ulimit -u)',
+  ENOMEM: 'there is not enough memory',
 }
 
 export interface Wording {
@@ -22,8 +32,18 @@ export interface Wording {
   remedy?: string
 }
 
-/** Why the system refuses, in words; its own code where there are none. */
-export const whyRefused = ({ code = '' }: NodeJS.ErrnoException): string => reasons[code] ?? code
+/** Of what another user does not give. */
+function ownerIn({ code = '', path }: NodeJS.ErrnoException): string {
+  const owner = path !== undefined && ['EACCES', 'EPERM'].includes(code) ? otherOwner(path) : undefined
+  return owner ? `: ${owner.path} belongs to user ${owner.user}` : ''
+}
+
+/** Why the system refuses, in our words, or in its own. */
+export const whyRefused = (error: NodeJS.ErrnoException): string =>
+  (reasons[error.code ?? ''] ?? ownWords(error)) + ownerIn(error)
+
+const ownWords = ({ code = '', errno }: NodeJS.ErrnoException): string =>
+  (errno !== undefined && getSystemErrorMap().get(errno)?.[1]) || code
 
 /**
  * What a file, a folder or a disk refuses, as one sentence; undefined for every other error. `ownReasons` by code win.
@@ -33,7 +53,8 @@ export function inOneSentence(
   { place = error.path && `cannot use ${error.path}`, remedy }: Wording = {},
   ownReasons: Readonly<Record<string, string>> = {},
 ): ConfigError | undefined {
-  const reason = ownReasons[error.code ?? ''] ?? reasons[error.code ?? '']
-  if (reason === undefined || place === undefined) return undefined
-  return new ConfigError(`${place}: ${reason}${remedy ? `; ${remedy}` : ''}`)
+  const { code = '', path } = error
+  const reason = ownReasons[code] ?? reasons[code] ?? (path && ownWords(error))
+  if (!reason || place === undefined) return undefined
+  return new ConfigError(`${place}: ${reason}${ownerIn(error)}${remedy ? `; ${remedy}` : ''}`)
 }

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { toTime } from '../clock/timestamp.ts'
+import { ConfigError } from '../config/option.ts'
 import { type CertificateRequest, issueCertificate, type KeyPair } from './certificate.ts'
 import { readIfExists, writePrivately } from './files.ts'
 import { isAddress } from './ip-bytes.ts'
@@ -18,19 +19,49 @@ export interface Identity extends Omit<CertificateRequest, 'notBefore' | 'notAft
 }
 
 /**
- * The pair kept in `directory`, or a new one in its place when there is none, it ends within a day, or it says
- * something else.
+ * The pair kept in `directory`, or a new one when there is none. One that an `issuer` signs is also replaced when it
+ * ends within a day, or says something else. Throws a ConfigError for a damaged file, and for a CA that cannot be used:
+ * a new CA would be another cluster to all who know the old one.
  */
 export function ensureCertificate(directory: string, identity: Identity, nowMs: number, issuer?: KeyPair): KeyPair {
   const files = { cert: join(directory, `${identity.name}.crt`), key: join(directory, `${identity.name}.key`) }
   const kept = { cert: readIfExists(files.cert), key: readIfExists(files.key) }
   if (isUsable(kept, identity, nowMs, issuer)) return inToday(kept, files.key)
+  refuseDamaged(files, kept, issuer)
   const notBefore = toTime(nowMs - clockSkewMs)
   const notAfter = toTime(nowMs + validityMs)
   const issued = issueCertificate({ ...identity, notBefore, notAfter }, issuer)
   writePrivately(files.key, issued.key)
   writePrivately(files.cert, issued.cert)
   return issued
+}
+
+/** Throws a ConfigError where a new pair would take the place of something that it cannot stand for. */
+function refuseDamaged(files: KeyPair, kept: Partial<KeyPair>, issuer: KeyPair | undefined): void {
+  const anew = issuer
+    ? `put back a copy, or remove ${files.cert} and ${files.key}: then the CA signs a new certificate`
+    : `put back a copy, or move ${dirname(files.cert)} away: then the cluster has a new CA, and its kubeconfigs and nodes of before are no longer known`
+  const refuse = (what: string): never => {
+    throw new ConfigError(`${what}; ${anew}`)
+  }
+  if (kept.cert !== undefined && !isPem(() => new X509Certificate(kept.cert!))) refuse(`${files.cert} is damaged`)
+  if (kept.key !== undefined && !isPem(() => createPrivateKey(kept.key!))) refuse(`${files.key} is damaged`)
+  if (issuer) {
+    const { issuer: by } = kept.cert === undefined ? {} : new X509Certificate(kept.cert)
+    if (by !== undefined && by !== new X509Certificate(issuer.cert).subject) refuse(`${files.cert} is of another CA`)
+    return
+  }
+  if (kept.cert === undefined && kept.key === undefined) return
+  for (const part of ['cert', 'key'] as const) if (kept[part] === undefined) refuse(`${files[part]} is missing`)
+  refuse(`${files.cert} is not the CA of a Kubestage cluster, has expired, or its key is not ${files.key}`)
+}
+
+function isPem(parse: () => unknown): boolean {
+  try {
+    return parse() !== undefined
+  } catch {
+    return false
+  }
 }
 
 /**
@@ -59,7 +90,7 @@ function isUsable(
       (identity.altNames ?? []).every((name) => answersTo(certificate, name))
     )
   } catch {
-    return false // no longer a certificate or key: made again
+    return false
   }
 }
 

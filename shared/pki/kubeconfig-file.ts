@@ -1,5 +1,5 @@
 import type { KeyPair } from './certificate.ts'
-import { readIfExists, writePrivately } from './files.ts'
+import { readIfExists, setAside, writePrivately } from './files.ts'
 
 export interface KubeconfigOptions {
   /** Name of the context, the cluster and the user: unique, so that several files can be merged. */
@@ -33,12 +33,15 @@ export function kubeconfig({ name, server, ca, user }: KubeconfigOptions): Kubec
 }
 
 /**
- * Writes our cluster, user and context; whatever else stands in the file (a chosen namespace, other clusters) stays.
+ * Writes our cluster, user and context; whatever else stands in the file (a chosen namespace, other clusters) stays. A
+ * damaged file gets another name: resolves to a sentence that says so.
  */
-export async function writeKubeconfig(file: string, options: KubeconfigOptions): Promise<void> {
-  const ours = kubeconfig(options)
+export async function writeKubeconfig(file: string, options: KubeconfigOptions): Promise<string | undefined> {
   const present = readIfExists(file)
-  writePrivately(file, present ? await mergedText(present, ours) : yaml(options))
+  const merged = present && (await mergedText(present, kubeconfig(options)))
+  const kept = present && !merged ? setAside(file) : undefined
+  writePrivately(file, merged || yaml(options))
+  return kept && `${file} was damaged, and is written anew; what it was is ${kept}`
 }
 
 /**
@@ -65,10 +68,11 @@ contexts:
       user: ${name}
 `
 
-async function mergedText(present: string, ours: Kubeconfig): Promise<string> {
+/** Undefined for what is no kubeconfig. */
+async function mergedText(present: string, ours: Kubeconfig): Promise<string | undefined> {
   const { dump, load } = await import('js-yaml')
   const theirs = parsed(() => load(present))
-  return dump(theirs ? merged(theirs, ours) : ours, { lineWidth: -1 })
+  return theirs && dump(merged(theirs, ours), { lineWidth: -1 })
 }
 
 function merged(theirs: Partial<Kubeconfig>, ours: Kubeconfig): Kubeconfig {
@@ -83,15 +87,24 @@ function merged(theirs: Partial<Kubeconfig>, ours: Kubeconfig): Kubeconfig {
   }
 }
 
-/** `undefined` for what is no kubeconfig: there is nothing in it to keep. */
 function parsed(load: () => unknown): Partial<Kubeconfig> | undefined {
   try {
     const value = load()
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+    return isObject(value) && lists.every((name) => areNamed(value[name])) ? value : undefined
   } catch {
     return undefined
   }
 }
+
+const lists = ['clusters', 'users', 'contexts'] as const
+
+const areNamed = (entries: unknown): boolean =>
+  entries === undefined ||
+  entries === null ||
+  (Array.isArray(entries) && entries.every((entry) => isObject(entry) && typeof entry.name === 'string'))
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function upsert(entries: Named[] | undefined, entry: Named): Named[] {
   return [...(entries ?? []).filter(({ name }) => name !== entry.name), entry]

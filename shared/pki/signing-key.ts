@@ -2,6 +2,7 @@ import { createPublicKey, generateKeyPair as generateKeyPairWithCallback } from 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { ConfigError } from '../config/option.ts'
 import { readIfExists, writePrivately } from './files.ts'
 
 /** As PEM. */
@@ -12,7 +13,7 @@ export interface SigningKeyPair {
 
 /** The key with which service-account tokens are signed, and its public half. */
 export interface SigningKeySource {
-  /** The one of an earlier start, if there was any. */
+  /** The one of an earlier start, if there was any. Throws a ConfigError where its files are damaged. */
   kept(): SigningKeyPair | undefined
   /**
    * A new one, which is kept. Takes a tenth of a second, beside the main thread; rejects when the folder has been
@@ -27,8 +28,14 @@ export function signingKeyIn(directory: string): SigningKeySource {
   const files = { privateKey: join(directory, 'sa.key'), publicKey: join(directory, 'sa.pub') }
   return {
     kept() {
-      const pair = { privateKey: readIfExists(files.privateKey), publicKey: readIfExists(files.publicKey) }
-      return arePair(pair) ? pair : undefined
+      const privateKey = readIfExists(files.privateKey)
+      const publicKey = readIfExists(files.publicKey)
+      if (privateKey === undefined && publicKey === undefined) return undefined
+      const pair = { privateKey, publicKey }
+      if (arePair(pair)) return pair
+      throw new ConfigError(
+        `${files.privateKey} and ${files.publicKey} are damaged, or no pair: put back copies, or remove both: then tokens of service accounts that were issued before are no longer valid`,
+      )
     },
     async make() {
       const pair = await generateKeyPair('rsa', {
@@ -49,6 +56,6 @@ function arePair(kept: Partial<SigningKeyPair>): kept is SigningKeyPair {
   try {
     return createPublicKey(kept.privateKey).equals(createPublicKey(kept.publicKey))
   } catch {
-    return false // no longer keys: made again
+    return false
   }
 }

@@ -17,13 +17,15 @@ export interface ReadOptions {
   onCut?(): void
 }
 
+type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+
 /**
  * The lines of a record, in memory that does not grow with it. A last line without an end is left out, since its
  * writer was cut off; so are lines that are no objects, or longer than `maxLineBytes`. Types that are not known are
  * given as they are: readers ignore them. Throws a {@link RecordError} for what is no record, or of a newer version.
  */
 export async function* readRecord(
-  chunks: AsyncIterable<Uint8Array>,
+  chunks: Chunks,
   { name = 'this', maxLineBytes: max = maxLineBytes, onCut }: ReadOptions = {},
 ): AsyncGenerator<RecordLine> {
   let isFirst = true
@@ -37,13 +39,10 @@ export async function* readRecord(
 }
 
 /** Undefined for a line that is too long. */
-async function* recordLines(
-  chunks: AsyncIterable<Uint8Array>,
-  max: number,
-  onCut?: () => void,
-): AsyncGenerator<Uint8Array | undefined> {
+async function* recordLines(chunks: Chunks, max: number, onCut?: () => void): AsyncGenerator<Uint8Array | undefined> {
   let parts: Uint8Array[] = []
   let length = 0
+  let isFirst = true
   for await (const chunk of chunks) {
     let start = 0
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
@@ -52,10 +51,12 @@ async function* recordLines(
       yield length > max ? undefined : joined(parts, rest)
       parts = []
       length = 0
+      isFirst = false
       start = end + 1
     }
     const rest = chunk.subarray(start)
     length += rest.length
+    if (length > max && isFirst) return yield undefined // it may have no end
     if (length > max) parts = []
     else if (rest.length > 0) parts.push(rest)
   }

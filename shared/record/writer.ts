@@ -1,4 +1,5 @@
-import { closeSync, createReadStream, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, createReadStream, fstatSync, ftruncateSync, openSync, readSync, statSync, writeSync } from 'node:fs'
+import { notAFile } from '../files/regular-file.ts'
 import type { RecordLine } from './format.ts'
 import { RecordError, readRecord } from './reader.ts'
 
@@ -26,6 +27,8 @@ export class RecordWriter {
 
   /** Goes on with a record. Rejects with a RecordError for what is none. */
   static async append(file: string): Promise<RecordWriter> {
+    const kind = statSync(file)
+    if (!kind.isFile() && !kind.isDirectory()) throw notAFile(file)
     for await (const line of readRecord(createReadStream(file), { name: file })) if (line.type === 'HEADER') break
     const descriptor = openSync(file, 'r+')
     ftruncateSync(descriptor, endOfLines(descriptor))

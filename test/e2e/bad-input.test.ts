@@ -1,7 +1,16 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { repository, startCommand } from '../harness/cluster.ts'
 import { processesWith } from '../harness/processes.ts'
@@ -105,14 +114,22 @@ t.test('damaged files', async (t) => {
   writeFileSync(join(stateDir, 'kubeconfig'), '{{{')
   t.match(await run(t, 'clock', here), { code: 0 }, 'the kubeconfig is for others')
   t.match(await run(t, 'down', here), { code: 0 })
+  t.same(pipesIn(stateDir), [], 'no pipe is left')
 
-  const keys = ['ca.crt', 'admin.key', 'apiserver.crt', 'sa.key']
-  for (const name of keys) writeFileSync(join(stateDir, 'pki', name), 'no PEM')
+  for (const name of ['ca.crt', 'admin.key', 'apiserver.crt', 'sa.key']) {
+    const key = join(stateDir, 'pki', name)
+    const whole = readFileSync(key)
+    writeFileSync(key, whole.subarray(0, 100))
+    t.match(await refusal(t, stateDir, ...start), `${join(stateDir, 'pki', name.split('.')[0]!)}.`)
+    t.equal(readFileSync(key).length, 100, 'it is left as it is')
+    writeFileSync(key, whole)
+  }
   writeFileSync(join(stateDir, 'lock'), 'no JSON')
   writeFileSync(join(stateDir, 'running.json'), '{')
   t.match(await run(t, ...start, here), { code: 0 }, 'what can be made anew is made anew')
   t.match(readFileSync(join(stateDir, 'kubeconfig'), 'utf8'), 'current-context: kubestage')
-  t.match(readFileSync(join(stateDir, 'pki', 'ca.crt'), 'utf8'), 'BEGIN CERTIFICATE')
+  t.equal(readFileSync(join(stateDir, 'kubeconfig.damaged'), 'utf8'), '{{{')
+  t.match(readFileSync(join(stateDir, 'logs', 'up.log'), 'utf8'), /kubeconfig was damaged, and is written anew/)
   t.match(await run(t, 'clock', here), { code: 0 })
   t.match(await run(t, 'down', here), { code: 0 })
 
@@ -126,6 +143,48 @@ t.test('damaged files', async (t) => {
   t.equal(readFileSync(database, 'utf8').length, 45, 'it is left as it is')
   t.notOk(existsSync(join(stateDir, 'lock')))
 })
+
+t.test('what never ends, or never begins, in the place of a file', async (t) => {
+  const pipe = join(folder, 'pipe')
+  const loop = join(folder, 'loop')
+  execFileSync('mkfifo', [pipe])
+  symlinkSync(loop, loop)
+  const output = join(folder, 'out.svg')
+  const commands = [
+    ...['ui', 'restore'].map((command) => [command]),
+    ['export', '--svg', `--out=${output}`],
+    ['image', 'check', '--config'],
+    ['clock', '--kubeconfig'],
+    ['rehearse', '--state-dir', join(folder, 'none')],
+    ['record', '--append'],
+  ]
+  for (const file of [pipe, '/dev/zero', loop])
+    for (const command of commands) {
+      const { code, output } = await run(t, ...command, file)
+      t.ok(code === 1 || code === 2, `${command.join(' ')} ${file}: ${code}`)
+      t.match(output, /^kubestage: [^\n]+\n$/, `${command.join(' ')} ${file}: one sentence`)
+    }
+  t.match(
+    (await run(t, 'up', '--port=0', `--state-dir=${loop}`)).output,
+    /its links lead back to themselves; .*choose another folder/,
+  )
+  for (const name of ['pki/ca.crt', 'logs/apiserver.log', 'kubeconfig', 'lock', 'running.json']) {
+    const stateDir = mkdtempSync(join(folder, 'piped-'))
+    mkdirSync(join(stateDir, dirname(name)), { recursive: true })
+    execFileSync('mkfifo', [join(stateDir, name)])
+    t.match(
+      await refusal(t, stateDir, 'up', '--port=0', '--nodes=0'),
+      `${join(stateDir, name)}: it is a pipe, a socket`,
+    )
+    const { code } = await run(t, 'status', `--state-dir=${stateDir}`)
+    t.not(code, 0, `status with ${name}`)
+  }
+})
+
+const pipesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFIFO())
+    .map(({ name }) => name)
 
 t.test('a cluster whose folder is removed ends: no command would find it any more', async (t) => {
   const stateDir = join(folder, 'removed')

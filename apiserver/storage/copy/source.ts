@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { ConfigError, UsageError } from '../../../shared/config/option.ts'
 import { whyRefused } from '../../../shared/config/system-errors.ts'
+import { readInputText } from '../../../shared/files/input.ts'
 import type { OpenOptions } from '../open-options.ts'
 import { makeRoom } from '../open-storage.ts'
 import { isSnapshot } from '../snapshot.ts'
@@ -53,8 +54,9 @@ export function readSnapshot(file: string): Contents {
 
 function textOf(file: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return readInputText(file)
   } catch (error) {
+    if (error instanceof ConfigError) throw error
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     const reason = isMissing ? 'no such file' : `cannot be read: ${whyRefused(error as Error)}`
     throw new UsageError(`${file}: ${reason}`)

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { ConfigError } from '../../../shared/config/option.ts'
+import { readInputText } from '../../../shared/files/input.ts'
 import type { GrpcChannelOptions } from '../../../shared/grpc/channel.ts'
 import type { EtcdFiles } from '../open-options.ts'
 
@@ -20,7 +20,7 @@ export function readTls({ etcdCafile, etcdCertfile, etcdKeyfile }: EtcdFiles): G
 function read(flag: string, file = ''): string | undefined {
   if (!file) return undefined
   try {
-    return readFileSync(file, 'utf8')
+    return readInputText(file)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const why = code === 'ENOENT' ? `there is no file ${file}` : message

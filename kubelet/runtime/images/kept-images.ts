@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readRegularFile } from '../../../shared/files/regular-file.ts'
 import { writePrivately } from '../../../shared/pki/files.ts'
 import type { ImageEntry, ImageMap } from './image-entry.ts'
 import { createImages, type Images } from './images.ts'
@@ -30,7 +30,7 @@ export function createKeptImages(map: ImageMap, file: string): Images {
 
 function read(file: string): Changes {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Changes
+    return JSON.parse(readRegularFile(file)) as Changes
   } catch {
     return { added: [], removed: [] } // not there, or damaged
   }

@@ -1,0 +1,28 @@
+import { readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** `1000 (alice)`, or the number alone where /etc/passwd does not have it. */
+export function userName(uid: number): string {
+  const name = passwd()
+    .map((line) => line.split(':'))
+    .find(([, , id]) => id === `${uid}`)?.[0]
+  return name ? `${uid} (${name})` : `${uid}`
+}
+
+/** Whose the file is, or the innermost folder above it that can be seen, if that is another user than this one. */
+export function otherOwner(path: string): { path: string; user: string } | undefined {
+  try {
+    const { uid } = statSync(path)
+    return uid === process.getuid?.() ? undefined : { path, user: userName(uid) }
+  } catch {
+    return dirname(path) === path ? undefined : otherOwner(dirname(path))
+  }
+}
+
+function passwd(): string[] {
+  try {
+    return readFileSync('/etc/passwd', 'utf8').split('\n')
+  } catch {
+    return []
+  }
+}
