@@ -9,7 +9,7 @@ export function userName(uid: number): string {
   return name ? `${uid} (${name})` : `${uid}`
 }
 
-/** Whose the file is, or the innermost folder above it that can be seen, if that is another user than this one. */
+/** The owner of the file, or of the innermost folder above it that can be seen, if that is another user. */
 export function otherOwner(path: string): { path: string; user: string } | undefined {
   try {
     const { uid } = statSync(path)

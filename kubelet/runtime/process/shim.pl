@@ -377,7 +377,7 @@ my %request = (
 );
 
 sub finish {
-  unlink 'requests', 'shim.pid';
+  unlink 'requests', 'events', 'shim.pid', glob 'pipes/*';
   leave_nothing(keys %job_of_pid);
   exit;
 }
