@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, realpathSync } from 'node:fs'
+import { closeSync, constants, fchmodSync, lstatSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Container, Pod } from '../../shared/api/types.ts'
 import { expand } from '../pod/expansion.ts'
@@ -18,8 +18,9 @@ type VolumeMount = NonNullable<Container['volumeMounts']>[number]
  * its volume is an error.
  */
 export function containerMounts(pod: Pod, container: Container, options: ContainerMountsOptions): Mount[] {
+  const volumes = new Map((pod.spec.volumes ?? []).map((volume) => [volume.name, volume]))
   return (container.volumeMounts ?? []).map((mount) => {
-    const volume = pod.spec.volumes?.find(({ name }) => name === mount.name)
+    const volume = volumes.get(mount.name)
     if (!volume) throw new VolumeError(`cannot find volume "${mount.name}" to mount into container "${container.name}"`)
     if (volume.image) throw new ImageVolumeError(volume)
     const root = options.volumePath(pod, volume)
@@ -71,14 +72,42 @@ function within(
   }
   const wanted = path.join(root, subPath)
   if (!isWithin(root, wanted)) fail()
-  const isThere = lstatSync(wanted, { throwIfNoEntry: false }) !== undefined
   try {
-    if (!isThere) mkdirSync(wanted, { recursive: true, mode: 0o755 })
-    const real = realpathSync(wanted)
-    return isWithin(realpathSync(root), real) ? real : fail()
+    mkdirSync(root, { recursive: true })
+    const real = realpathSync(root)
+    return lstatSync(wanted, { throwIfNoEntry: false })
+      ? inside(real, realpathSync(wanted))
+      : makeFolders(real, subPath)
   } catch {
     return fail()
   }
+}
+
+/**
+ * Makes the missing folders of a path below `root`, which is real, and gives the last one the mode of `root`: its group
+ * comes with the bit for it. Upstream: doSafeMakeDir in pkg/volume/util/subpath.
+ */
+function makeFolders(root: string, subPath: string): string {
+  const mode = statSync(root).mode & INHERITED_MODE
+  let folder = root
+  for (const name of subPath.split('/').filter((name) => name !== '' && name !== '.')) {
+    const next = path.join(folder, name)
+    const isThere = lstatSync(next, { throwIfNoEntry: false }) !== undefined
+    if (!isThere) mkdirSync(next, { mode })
+    folder = inside(root, realpathSync(next))
+  }
+  const last = openSync(folder, constants.O_DIRECTORY | constants.O_NOFOLLOW)
+  fchmodSync(last, mode)
+  closeSync(last)
+  return folder
+}
+
+/** Permissions and the bit for the group; not the sticky one. */
+const INHERITED_MODE = 0o2777
+
+function inside(root: string, file: string): string {
+  if (!isWithin(root, file)) throw new Error(`${file} is not below ${root}`)
+  return file
 }
 
 const isWithin = (root: string, file: string): boolean => file === root || file.startsWith(`${root}/`)

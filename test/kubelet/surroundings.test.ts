@@ -450,6 +450,32 @@ t.test('volume mounts: where on the machine, and whether to be written', async (
   t.throws(() => mounted({ name: 'none' }), { message: /cannot find volume "none"/ })
 })
 
+t.test('a folder that a subPath makes has the mode and group of its volume', async (t) => {
+  const outside = t.testdir({ volume: {}, other: {} })
+  const dir = path.join(outside, 'volume')
+  const volumes = [{ name: 'd', emptyDir: {} }]
+  const mounted = (subPath: string) =>
+    containerMounts(
+      { ...pod, spec: { ...pod.spec, volumes } },
+      { name: 'c', volumeMounts: [{ name: 'd', mountPath: '/data', subPath }] },
+      { env: {}, volumePath: () => dir },
+    )[0]?.hostPath ?? ''
+  const modeOf = (file: string) => statSync(file).mode & 0o7777
+  chmodSync(dir, 0o1777)
+  t.equal(modeOf(mounted('open')), 0o777, 'not the sticky bit')
+  if (process.getuid?.() === 0) giveToGroup(dir, { group: 4711, readonly: false })
+  else chmodSync(dir, 0o2770)
+  const made = mounted('deep/er')
+  t.equal(modeOf(made), 0o2777 & modeOf(dir))
+  t.equal(statSync(made).gid, statSync(dir).gid)
+  chmodSync(made, 0o700)
+  t.equal(mounted('deep//./er/'), made)
+  t.equal(modeOf(made), 0o700, 'one that is there keeps its mode')
+  symlinkSync(path.join(outside, 'other'), path.join(dir, 'link'))
+  t.throws(() => mounted('link/new'), { message: /failed to prepare subPath/ })
+  t.same(readdirSync(path.join(outside, 'other')), [], 'nothing is made outside of the volume')
+})
+
 t.test('a subPathExpr that leads out of its volume: the container waits until the variable is right', async (t) => {
   const { clock, api, start, create, container } = machine(t)
   const kubelet = await start()
