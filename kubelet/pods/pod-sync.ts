@@ -141,6 +141,7 @@ export class PodSync {
         hostname: hostnameOf(pod),
         shareProcessNamespace: pod.spec.shareProcessNamespace ?? false,
         hostPID: pod.spec.hostPID ?? false,
+        hostIPC: pod.spec.hostIPC ?? false,
         ...sysctlsOf(pod),
         annotations: {},
       })

@@ -36,7 +36,7 @@ export interface LaunchOptions {
   capabilities: RuntimeCapabilities
   /** Of the PID namespace that it joins, if any. */
   besidePid?: number
-  /** Of the IPC namespace that it joins. */
+  /** Of the IPC namespace that it joins, if that is a process's. */
   ipcPid?: number
   env: Record<string, string>
   workingDir: string
@@ -74,6 +74,8 @@ function namespacesOf(
     mounts: viewMounts(mounts, filesView),
     processes: stored.processes,
     ...(!sandbox.hostNetwork && { hostname: sandbox.hostname }),
+    // One who is not root cannot join a namespace that another made: then each container has its own.
+    ownIpc: stored.ownIpc && ordinaryIdentity() !== undefined,
     identity: ordinaryIdentity(),
     workingDir,
     readonlyRoot: stored.readonlyRoot,

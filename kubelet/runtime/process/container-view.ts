@@ -22,6 +22,8 @@ export interface ContainerView {
   /** Of a PID namespace of its own, in which the program is process 1, or of the pod's, which exists already. */
   processes: Processes
   hostname?: string
+  /** An IPC namespace of its own, where it joins none. */
+  ownIpc?: boolean
   /** For one who is not root: in a namespace of users. */
   identity?: Identity
   /** Made, where all files are its own. */
@@ -69,11 +71,12 @@ export const tmpfs = (target: string, options: string, flags = 0): Step =>
   mount('kubestage', target, 'tmpfs', flags, options)
 
 /** The flags of the namespaces that it needs. */
-export const viewFlags = ({ processes, hostname, identity }: ContainerView): number =>
+export const viewFlags = ({ processes, hostname, identity, ownIpc }: ContainerView): number =>
   (identity ? newUsers : 0) |
   newMountNamespace |
   (processes === 'own' ? newProcesses : 0) |
-  (hostname ? newHostname : 0)
+  (hostname ? newHostname : 0) |
+  (ownIpc ? newIpc : 0)
 
 /**
  * In a namespace of mounts, for `own`: the host's files below a layer of the container's own, devices, the host's other

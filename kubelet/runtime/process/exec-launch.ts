@@ -35,13 +35,13 @@ export function execLaunch(
   if (problem) return { code: 'Unknown', problem: execFailure(newId(), problem) }
   const processes = stored.processes !== 'host'
   const namespaces: Launch['namespaces'] =
-    processes || stored.ownFiles
+    processes || stored.ownFiles || stored.ownIpc
       ? {
           kind: 'enter',
           pid,
           processes,
           hostname: !sandbox.hostNetwork,
-          ipc: sandbox.sysctls !== undefined,
+          ipc: stored.ownIpc ?? false,
           files: stored.ownFiles,
         }
       : { kind: 'none' }

@@ -45,6 +45,7 @@ async function isPossible(rootDir: string, files: ContainerView['files']): Promi
     mounts: [],
     processes: 'own',
     hostname: 'trial',
+    ownIpc: true,
     identity: ordinaryIdentity(),
     workingDir: '/',
     machineSettings: false,

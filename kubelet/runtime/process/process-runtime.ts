@@ -223,6 +223,7 @@ class ProcessRuntime implements ContainerRuntime {
       podUid: sandbox.podUid,
       createdAtMs: clock.now(),
       processes: target ? 'pod' : this.#processesOf(sandbox),
+      ownIpc: this.#hasOwnIpc(sandbox),
       ownFiles: capabilities.files === 'own',
       ...(problem && { startError: startFailure(problem) }),
     })
@@ -235,7 +236,8 @@ class ProcessRuntime implements ContainerRuntime {
     const places = { runtimeRoot: this.#store.root, clockFile: clockFile(this.#options.rootDir) }
     const options = { sandbox, capabilities, besidePid, ipcPid, env, workingDir, user, hidden, layerBytes, ...places }
     const launch = shimLaunch(containerLaunch(container.stored, options))
-    this.#shim.connection.run({ id, containerId: id, hasInput: config.stdin, separateErrors: false, ...launch })
+    const ipcOf = this.#hasOwnIpc(sandbox) && !ipcPid && !ordinaryIdentity() ? sandbox.id : undefined
+    this.#shim.connection.run({ id, containerId: id, hasInput: config.stdin, separateErrors: false, ipcOf, ...launch })
     if (!(await withinLimit(container.started.promise, startTimeoutMs, clock.machine))) {
       this.#giveUp(container, notStarted)
       throw new StartError(startFailure(notStarted))
@@ -403,6 +405,10 @@ class ProcessRuntime implements ContainerRuntime {
   #processesOf({ shareProcessNamespace, hostPID }: Sandbox): Processes {
     if (this.#options.capabilities.isolation === 'none' || hostPID) return 'host'
     return !shareProcessNamespace ? 'own' : ordinaryIdentity() ? 'host' : 'pod'
+  }
+
+  #hasOwnIpc({ hostIPC }: Sandbox): boolean {
+    return this.#options.capabilities.isolation === 'pod' && !hostIPC
   }
 
   #places(): { runtimeRoot: string; seesClockAt: string } {

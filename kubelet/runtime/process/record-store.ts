@@ -11,6 +11,8 @@ export interface StoredContainer extends ContainerConfig {
   createdAtMs: number
   /** The processes that it sees: its own only, as process 1; those of its pod; or the machine's. */
   processes: Processes
+  /** Its IPC namespace is not the machine's. */
+  ownIpc?: boolean
   /** It has its own view of the files. */
   ownFiles: boolean
   /** It never ran, for this reason. */

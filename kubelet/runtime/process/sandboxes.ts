@@ -136,7 +136,8 @@ export class Sandboxes {
     others?.delete(id)
     if (others?.size === 0) this.#byPod.delete(podUid)
     this.#sandboxes.delete(id)
-    if (this.#pauses.delete(id)) this.#shim().forget(id)
+    this.#pauses.delete(id)
+    this.#shim().forget(id)
     this.#store.remove(id)
   }
 

@@ -40,6 +40,8 @@ export interface ShimRun {
   namespaceFlags: number
   /** A process whose PID namespace it joins. */
   besidePid?: number
+  /** A sandbox whose IPC namespace it joins, which the shim makes and keeps until the sandbox is forgotten. */
+  ipcOf?: string
   /** For `container.pl`. */
   steps: string[]
 }
@@ -149,9 +151,18 @@ class PipeConnection implements ShimConnection {
     )
   }
 
-  run({ id, containerId, hasInput, separateErrors, namespaceFlags, besidePid = 0, steps }: ShimRun): void {
+  run({
+    id,
+    containerId,
+    hasInput,
+    separateErrors,
+    namespaceFlags,
+    besidePid = 0,
+    ipcOf = dash,
+    steps,
+  }: ShimRun): void {
     const numbers = [hasInput ? 1 : 0, separateErrors ? 2 : 1, namespaceFlags, besidePid].map(String)
-    const line = Buffer.from(encodeRequest(['run', id, containerId, ...numbers, ...steps]))
+    const line = Buffer.from(encodeRequest(['run', id, containerId, ...numbers, ipcOf, ...steps]))
     if (line.length > lineBytes) this.#listener.failed(id, { atMs: this.#clock.now(), why: tooLongLine(line.length) })
     else this.#write(line)
   }

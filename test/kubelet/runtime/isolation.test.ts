@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t, { type Test } from 'tap'
@@ -329,8 +338,11 @@ t.test('an ordinary user has PID namespaces, too, if user namespaces are allowed
   if (capabilities.isolation !== 'pod') return skipOrFail(t, 'this machine gives namespaces of users to root only')
   t.same(capabilities, { isolation: 'pod', files: 'mounts' })
   t.match(log, / 1 65534\n/, 'process 1, and still nobody')
-  t.same(found, {
-    beside: { outcome: 'exited', exitCode: 6, output: 'sh\np\n' },
+  const [comm, hostname, ...ipc] = found.beside.output.trim().split('\n')
+  t.same([comm, hostname], ['sh', 'p'])
+  t.ok(ipc[0] === ipc[1] && ipc[0] !== readlinkSync('/proc/self/ns/ipc'), 'System V IPC of the container alone')
+  t.match(found, {
+    beside: { outcome: 'exited', exitCode: 6 },
     late: { outcome: 'timeout', output: '' },
     exitCode: 4,
   })

@@ -37,7 +37,9 @@ const { id } = await runtime.startContainer({
   tty: false,
   annotations: {},
 })
-const beside = await runtime.execSync(id, { command: ['sh', '-c', 'cat /proc/1/comm; hostname; exit 6'] })
+const beside = await runtime.execSync(id, {
+  command: ['sh', '-c', 'cat /proc/1/comm; hostname; readlink /proc/self/ns/ipc /proc/1/ns/ipc; exit 6'],
+})
 const late = await runtime.execSync(id, { command: ['sleep', '1000'], timeoutMs: 200 })
 await runtime.stopContainer(id, { signal: 'TERM', gracePeriodMs: 10_000 })
 const { containers } = await runtime.list()
