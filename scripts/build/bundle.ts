@@ -42,6 +42,9 @@ const large = [
   'apiserver/http/plugins/extension.ts', // and with it the compilers of schemas
 ]
 
+/** Packages that are loaded as they are installed; all others become part of the programs. */
+export const notBundled: readonly string[] = ['re2js', '@lydell/node-pty', '@kubernetes/client-node']
+
 /** What Fastify itself would load for routes with schemas: those of plugins have it from apiserver/http/plugins. */
 const neverUsed = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler']
 /** What Fastify loads at its start, and calls late or never. */
