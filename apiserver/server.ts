@@ -84,7 +84,11 @@ export async function startApiServer(given: ApiServerConfig): Promise<ApiServer>
   await storeSystemObjects(storage, catalog, { creationTimestamp: now, serviceCidr: config.serviceCidr })
   const guards = new Guards(config)
   const { limits, watchBacklog, connections, handshakes, reports } = guards
-  Object.assign(workLimits, { celSteps: limits.maxCelSteps, statusCauseBytes: limits.maxStatusCauseBytes })
+  Object.assign(workLimits, {
+    bodyValues: limits.maxRequestBodyValues,
+    celSteps: limits.maxCelSteps,
+    statusCauseBytes: limits.maxStatusCauseBytes,
+  })
   const engine = new Engine({ config, catalog, storage, watchBacklog, self, several })
   await engine.load()
   const transport = new Transport({ config, limits, handshakes, tracked: connections, reports })

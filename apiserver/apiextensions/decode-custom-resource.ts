@@ -1,6 +1,7 @@
 import { asUntyped } from '../../shared/api/exact-json.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { Decoded } from '../validation/decoder.ts'
+import { firstErrors } from '../validation/strict-errors.ts'
 import { decodeEmbedded, decodeMetadata } from './object-meta.ts'
 import { applyDefaults, type ForbiddenNulls } from './schema/defaulting.ts'
 import type { JSONSchemaProps, JsonObject } from './schema/json-schema.ts'
@@ -13,7 +14,8 @@ import { prune } from './schema/pruning.ts'
 export function decodeCustomResource(body: JsonObject, schema: JSONSchemaProps, nulls?: ForbiddenNulls): Decoded {
   const { kind: _kind, apiVersion: _apiVersion, metadata: source, ...fields } = asUntyped(body)
   const { metadata, strictErrors } = decodeMetadata(source, 'metadata')
-  const unknown = prune(fields, schema, { root: true }).map((path) => `unknown field ${JSON.stringify(path)}`)
+  const pruned = firstErrors(prune(fields, schema, { root: true }))
+  const unknown = pruned.map((path) => `unknown field ${JSON.stringify(path)}`)
   const embedded = decodeEmbedded(fields, schema)
   applyDefaults(fields, withoutMeta(schema), nulls)
   const object: KubeObject = { metadata, ...fields }

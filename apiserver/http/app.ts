@@ -6,6 +6,7 @@ import { withoutSchemas } from '../../shared/http/without-schemas.ts'
 import { anonymousUser } from '../auth/anonymous.ts'
 import type { Authenticator, Authorizer } from '../auth/types.ts'
 import type { ApiContext } from './api-context.ts'
+import { Bodies } from './body/bodies.ts'
 import type { Exchange } from './exchange.ts'
 import type { FlowControl } from './flow-control/flow-control.ts'
 import { attributesOf } from './front/attributes.ts'
@@ -105,7 +106,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance<Ser
   app.addHook('onRequest', ({ raw }, reply, done) => {
     if (!cors(raw, reply.raw)) done()
   })
-  app.addHook('onRequest', requestInfo({ watchdog, maxBodyBytes, monotonicMs }))
+  app.addHook('onRequest', requestInfo({ watchdog, bodies: new Bodies(maxBodyBytes), monotonicMs }))
   if (options.freshness) app.addHook('onRequest', asHook(options.freshness))
   app.addHook('onRequest', asHook(authentication({ authenticators, authorizers, connections: options.connections })))
   app.addHook('onRequest', asHook(instruments(api)))

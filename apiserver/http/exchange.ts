@@ -6,7 +6,7 @@ import type { Upgrade } from '../../shared/http/upgrades.ts'
 import type { Attributes } from '../auth/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import type { User } from '../kind/user.ts'
-import { readBody } from './body/body.ts'
+import type { Bodies } from './body/bodies.ts'
 import { Warnings } from './encode/warnings.ts'
 import type { RequestInfo, ResourceTarget } from './request-info.ts'
 
@@ -17,7 +17,7 @@ interface ExchangeParts {
   upgrade?: Upgrade
   /** By the machine's monotonic clock. */
   beganMs: number
-  maxBodyBytes: number
+  bodies: Bodies
 }
 
 /**
@@ -31,7 +31,7 @@ export class Exchange {
   readonly upgrade: Upgrade | undefined
   readonly beganMs: number
   readonly warnings = new Warnings()
-  readonly #maxBodyBytes: number
+  readonly #bodies: Bodies
   /** The user of the request: the impersonated one, if there is one. Known after the hook of authentication. */
   user!: User
   /** The user that has authenticated. */
@@ -48,8 +48,8 @@ export class Exchange {
   isSending = false
   #whenServed: (() => void) | undefined
 
-  constructor({ request, reply, info, upgrade, beganMs, maxBodyBytes }: ExchangeParts) {
-    this.#maxBodyBytes = maxBodyBytes
+  constructor({ request, reply, info, upgrade, beganMs, bodies }: ExchangeParts) {
+    this.#bodies = bodies
     this.request = request
     this.reply = reply
     this.info = info
@@ -69,7 +69,12 @@ export class Exchange {
 
   /** The whole body. Rejects with a StatusError: 413 for more than the server takes, 400 for one that breaks off. */
   body(): Promise<Buffer> {
-    return readBody(this.request, this.#maxBodyBytes)
+    return this.#bodies.read(this)
+  }
+
+  /** As {@link body}, for what no client has much to say about. */
+  smallBody(): Promise<Buffer> {
+    return this.#bodies.readSmall(this)
   }
 
   /** Whether the client has left, so that there is nothing to answer. */

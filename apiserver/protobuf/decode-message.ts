@@ -1,27 +1,33 @@
 import { exactInteger } from '../../shared/api/exact-json.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { ProtobufError, WireReader, type WireType } from '../../shared/protobuf/wire-reader.ts'
+import type { BodyValues } from '../validation/body-values.ts'
 import { type JsonMap, put } from '../values/json-map.ts'
 import { type FieldType, type MessageField, message } from './messages.ts'
 
-type DecodeRaw = (bytes: Buffer) => unknown
+interface Parts {
+  decodeRaw(bytes: Buffer): unknown
+  /** Counts what is decoded: an empty message takes two bytes. */
+  values: BodyValues
+}
 
 /** No served type is nested deeper than this. */
 const maxDepth = 200
 
 /** The fields of a message, by their JSON names. */
-export const decodeMessage = (name: string, bytes: Buffer, decodeRaw: DecodeRaw): JsonMap =>
-  new MessageDecoder(decodeRaw).message(name, bytes, {})
+export const decodeMessage = (name: string, bytes: Buffer, parts: Parts): JsonMap =>
+  new MessageDecoder(parts).message(name, bytes, {})
 
 class MessageDecoder {
-  readonly #decodeRaw: DecodeRaw
+  readonly #parts: Parts
   #depth = 0
-  constructor(decodeRaw: DecodeRaw) {
-    this.#decodeRaw = decodeRaw
+  constructor(parts: Parts) {
+    this.#parts = parts
   }
 
   message(name: string, bytes: Buffer, out: JsonMap): JsonMap {
     if (++this.#depth > maxDepth) throw new ProtobufError('proto: message nested too deeply')
+    this.#parts.values.add(1)
     const fields = message(name)
     const reader = new WireReader(bytes)
     while (!reader.done) {
@@ -59,6 +65,7 @@ class MessageDecoder {
     const reader = new WireReader(bytes)
     let key = ''
     let value: unknown = emptyOf(element)
+    this.#parts.values.add(1)
     while (!reader.done) {
       const { number, wire } = reader.tag('Entry')
       if (number === 1 && wire === 2) key = text(reader.bytes())
@@ -69,6 +76,7 @@ class MessageDecoder {
   }
 
   #value(type: FieldType, wire: WireType, reader: WireReader, name: string): unknown {
+    this.#parts.values.add(1)
     if (wire !== wireOf(type)) throw wrongWire(wire, name)
     switch (type.form) {
       case 'bool':
@@ -127,7 +135,7 @@ class MessageDecoder {
   }
 
   #raw(bytes: Buffer): unknown {
-    return this.#decodeRaw(onlyField(bytes) ?? Buffer.alloc(0))
+    return this.#parts.decodeRaw(onlyField(bytes) ?? Buffer.alloc(0))
   }
 
   /** The unions of the CRD schema language: a schema or something simpler. */

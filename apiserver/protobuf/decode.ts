@@ -5,6 +5,7 @@
  */
 import { parseExact } from '../../shared/api/exact-json.ts'
 import { ProtobufError, WireReader } from '../../shared/protobuf/wire-reader.ts'
+import { BodyValues, jsonValues } from '../validation/body-values.ts'
 import { type JsonMap, put } from '../values/json-map.ts'
 import { decodeMessage } from './decode-message.ts'
 import { messageOfKind } from './messages.ts'
@@ -61,9 +62,12 @@ function typeMeta(bytes: Buffer): { apiVersion: string; kind: string } {
 
 /**
  * The body as JSON with apiVersion and kind; `expected` stands in for what the envelope leaves empty.
- * Throws {@link ProtobufError}.
+ * Throws {@link ProtobufError}, and a StatusError (413) for too many values.
  */
-export function decodeProtobuf(body: Buffer, expected = { apiVersion: '', kind: '' }): JsonMap {
+export const decodeProtobuf = (body: Buffer, expected = { apiVersion: '', kind: '' }): JsonMap =>
+  decodeEnvelope(body, expected, new BodyValues())
+
+function decodeEnvelope(body: Buffer, expected: Pick<Envelope, 'apiVersion' | 'kind'>, values: BodyValues): JsonMap {
   const envelope = openEnvelope(body)
   const apiVersion = envelope.apiVersion || expected.apiVersion
   const kind = envelope.kind || expected.kind
@@ -71,16 +75,22 @@ export function decodeProtobuf(body: Buffer, expected = { apiVersion: '', kind: 
   if (!message)
     throw new ProtobufError(`no kind "${kind}" is registered for version "${apiVersion}" in scheme "protobuf"`)
   const out: JsonMap = { apiVersion, kind }
-  for (const [key, value] of Object.entries(decodeMessage(message, envelope.raw, decodeRaw))) put(out, key, value)
+  const decodeRaw = (bytes: Buffer): unknown => rawExtension(bytes, values)
+  const decoded = decodeMessage(message, envelope.raw, { decodeRaw, values })
+  for (const [key, value] of Object.entries(decoded)) put(out, key, value)
   return out
 }
 
 /** A raw extension: JSON, or an envelope of its own. */
-function decodeRaw(bytes: Buffer): unknown {
+function rawExtension(bytes: Buffer, values: BodyValues): unknown {
   if (bytes.length === 0) return null
-  if (bytes.subarray(0, prefix.length).equals(prefix)) return decodeProtobuf(bytes)
+  if (bytes.subarray(0, prefix.length).equals(prefix)) {
+    return decodeEnvelope(bytes, { apiVersion: '', kind: '' }, values)
+  }
+  const text = bytes.toString()
+  values.add(jsonValues(text))
   try {
-    return parseExact(bytes.toString())
+    return parseExact(text)
   } catch (error) {
     throw new ProtobufError((error as Error).message)
   }

@@ -11,7 +11,9 @@ import { canonicalQuantity } from '../../shared/api/quantity.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { canonicalMicroTime, canonicalTime } from '../../shared/clock/go-time.ts'
 import { canonicalBase64 } from './base64.ts'
+import { BodyValues } from './body-values.ts'
 import { jsonWord } from './json-word.ts'
+import { firstErrors } from './strict-errors.ts'
 
 /** The body is not of the type; the message is Go's, without a prefix that names the request. */
 export class DecodeError extends Error {}
@@ -41,7 +43,7 @@ export function decodeObject(definition: Decodable, body: unknown): Decoded {
   }
   const run = new Decoding()
   const object = run.root(body as Record<string, unknown>, struct)
-  return { object: object as KubeObject, strictErrors: run.unknown }
+  return { object: object as KubeObject, strictErrors: firstErrors(run.unknown) }
 }
 
 /** Decodes a value of any struct type, e.g. DeleteOptions, in place. Throws {@link DecodeError}. */
@@ -52,7 +54,7 @@ export function decodeStruct<T>(schema: string, body: unknown): { value: T; stri
   }
   const run = new Decoding()
   run.struct(body as Record<string, unknown>, struct)
-  return { value: body as T, strictErrors: run.unknown }
+  return { value: body as T, strictErrors: firstErrors(run.unknown) }
 }
 
 /** An object of the type with nothing set, as a bookmark shows it. */
@@ -74,6 +76,7 @@ const metadataField = 'metadata'
 /** One run over one body: where it stands, and what was unknown. */
 class Decoding {
   readonly unknown: string[] = []
+  readonly #values = new BodyValues()
   /** From the root: field, then index or key, then field … */
   readonly #path: (Field | number | string)[] = []
 
@@ -210,6 +213,7 @@ class Decoding {
     const items = value as unknown[]
     const item = type.item!
     const nested = item.kind === 'object' ? structType(item.ref!) : undefined
+    if (nested) this.#values.addListed(items.length, nested.byName.size)
     this.#path.push(field)
     for (let index = 0; index < items.length; index++) {
       const entry = items[index]
@@ -235,7 +239,9 @@ class Decoding {
     if (typeof value !== 'object' || Array.isArray(value)) this.#fail(jsonWord(value), field, struct, type)
     const entries = value as Record<string, unknown>
     const item = type.item!
-    for (const key of Object.keys(entries)) {
+    const keys = Object.keys(entries)
+    if (item.kind === 'Quantity') this.#values.addQuantities(keys.length)
+    for (const key of keys) {
       const entry = entries[key]
       if (typeof entry === 'string' && item.kind === 'string') continue
       if (entry === null) {

@@ -5,10 +5,12 @@ import { apiVersionOf } from '../../shared/api/api-version.ts'
 import { parseExact, toJson } from '../../shared/api/exact-json.ts'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import { badRequest } from '../../shared/api/status-errors.ts'
+import { checkJsonValues } from './body-values.ts'
 import { type Decodable, type Decoded, DecodeError, decodeObject } from './decoder.ts'
 import { invalid, invalidObject } from './field-error.ts'
 import { scanJson } from './json-scanner.ts'
 import { jsonWord } from './json-word.ts'
+import { firstErrors } from './strict-errors.ts'
 
 /** The resource that the endpoint takes. */
 export interface Expected extends Decodable {
@@ -25,6 +27,7 @@ const TYPE_META =
 
 /** Parses a JSON body; a syntax error is a 400 in upstream's words. */
 export function parseJsonBody(text: string, kind: string): unknown {
+  checkJsonValues(text)
   let value: unknown
   try {
     value = parseExact(text)
@@ -118,7 +121,7 @@ export function decodeBody(
     throw error
   }
   if (fieldValidation === 'Ignore') return { object: decoded.object, strictErrors: [] }
-  const strictErrors = [...(options.strictErrors ?? []), ...decoded.strictErrors, ...duplicates]
+  const strictErrors = firstErrors([...(options.strictErrors ?? []), ...decoded.strictErrors, ...duplicates])
   if (fieldValidation === 'Strict' && strictErrors.length > 0) {
     throw refuse(`strict decoding error: ${strictErrors.join(', ')}`)
   }
@@ -168,7 +171,7 @@ function otherKind(found: { group: string; version: string; kind: string }, expe
 /** Keys that stand twice, found by a scan that only runs when the text has more keys than the parsed value. */
 export function duplicateFields(text: string, value: unknown): string[] {
   if (countKeys(value) === countKeysInText(text)) return []
-  return scanJson(text).duplicates.map((path) => `duplicate field "${path}"`)
+  return firstErrors(scanJson(text).duplicates).map((path) => `duplicate field "${path}"`)
 }
 
 function countKeys(value: unknown): number {

@@ -142,6 +142,12 @@ export function unifiedDiff(a: string[], b: string[], context = 3): string {
   return text
 }
 
+/** Of both values. More is no help to a reader, and would take seconds. */
+const mostLines = 40_000
+
 /** Upstream's diff of two values: of their JSON, indented by one blank. */
-export const diffValues = (a: unknown, b: unknown): string =>
-  unifiedDiff(toJson(a, { indent: 1 }).split('\n'), toJson(b, { indent: 1 }).split('\n'))
+export function diffValues(before: unknown, after: unknown): string {
+  const [a, b] = [before, after].map((value) => toJson(value, { indent: 1 }).split('\n')) as [string[], string[]]
+  if (a.length + b.length > mostLines) return `the difference is not shown: ${a.length} and ${b.length} lines`
+  return unifiedDiff(a, b)
+}

@@ -122,6 +122,15 @@ async function leaveUnread(client: Client, count: number): Promise<http2.RawClie
 
 const reviews = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
 
+async function refusedReview(client: Client, body: string): Promise<void> {
+  const authorization = `Bearer ${await client.token()}`
+  const request = client.session().request({ ':method': 'POST', ':path': reviews, authorization })
+  const [answer] = await once(request.end(body), 'response')
+  client.t.equal(answer[':status'], 413)
+  const [text] = (await once(request, 'data')) as [Buffer]
+  client.t.match(JSON.parse(String(text)), { kind: 'Status', reason: 'RequestEntityTooLarge' })
+}
+
 /** Requests of the account have a level of their own, which has no queue. */
 async function rejectBeyondSeats({ t, server }: Client): Promise<void> {
   const flows = '/apis/flowcontrol.apiserver.k8s.io/v1'
@@ -287,12 +296,20 @@ const situations: Record<Exclude<LimitName, 'heap'>, Situation | Situation[]> = 
   maxRequestBodyBytes: {
     limits: { maxRequestBodyBytes: 1_000 },
     async reach(client) {
-      const authorization = `Bearer ${await client.token()}`
-      const request = client.session().request({ ':method': 'POST', ':path': reviews, authorization })
-      const [answer] = await once(request.end('x'.repeat(1_001)), 'response')
-      client.t.equal(answer[':status'], 413)
-      const [body] = (await once(request, 'data')) as [Buffer]
-      client.t.match(JSON.parse(String(body)), { kind: 'Status', reason: 'RequestEntityTooLarge' })
+      await refusedReview(client, 'x'.repeat(1_001))
+      return account
+    },
+  },
+  maxRequestBodyValues: {
+    limits: { maxRequestBodyValues: 1_000 },
+    async reach(client) {
+      await refusedReview(client, `{"spec":{},"a":[${'1,'.repeat(1_000)}1]}`)
+      return account
+    },
+  },
+  smallBody: {
+    async reach(client) {
+      await refusedReview(client, `{"spec":{},"a":"${'x'.repeat(128 * 1024)}"}`)
       return account
     },
   },

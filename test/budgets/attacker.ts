@@ -95,7 +95,9 @@ export class Attacker {
 
   session(by: Client, settings = {}): ClientHttp2Session {
     const { port, tls } = this.#server
-    const session = connectHttp2(`https://${host}:${port}`, { settings, ...(by === 'admin' ? tls : { ca: tls.ca }) })
+    const credentials = by === 'admin' ? tls : { ca: tls.ca }
+    // Of the client: bodies that wait to be sent count as well.
+    const session = connectHttp2(`https://${host}:${port}`, { settings, maxSessionMemory: 1_000, ...credentials })
     session.on('error', () => {})
     this.#sessions.push(session)
     this.requests++

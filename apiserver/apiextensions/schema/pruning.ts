@@ -1,5 +1,8 @@
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, META_FIELDS, ownProperty } from './json-schema.ts'
 
+/** Of all paths together. More would take long to sort: each may begin with a key as long as the body. */
+const mostSorted = 16 * 1024 * 1024
+
 /**
  * Removes, in place, what the schema does not specify. The result names what was removed, sorted, as strict decoding
  * reports it: `spec.list[0].name`. `root`: the value is a whole object, so that apiVersion, kind and metadata stay.
@@ -9,7 +12,8 @@ export function prune(value: unknown, schema: JSONSchemaProps | undefined, optio
   const root =
     options.root === true && schema !== undefined ? { ...schema, 'x-kubernetes-embedded-resource': true } : schema
   pruneValue(value, root, '', removed)
-  return removed.sort()
+  const characters = removed.reduce((sum, path) => sum + path.length, 0)
+  return characters > mostSorted ? removed : removed.sort()
 }
 
 function pruneValue(value: unknown, schema: JSONSchemaProps | undefined, path: string, removed: string[]): void {

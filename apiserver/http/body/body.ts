@@ -4,12 +4,13 @@ import { readBody as read } from '../../../shared/http/read-body.ts'
 import type { LimitName } from '../limits/limits.ts'
 
 /** The whole body. Rejects with a StatusError: 413 for more than `maxBytes`, 400 for one that breaks off. */
-export const readBody = (request: IncomingMessage, maxBytes: number): Promise<Buffer> =>
+export const readBody = (
+  request: IncomingMessage,
+  maxBytes: number,
+  limit: LimitName = 'maxRequestBodyBytes',
+): Promise<Buffer> =>
   read(request, {
     maxBytes,
-    tooLarge: () =>
-      requestEntityTooLarge(`Request entity too large: limit is ${maxBytes}`).atLimit(
-        'maxRequestBodyBytes' satisfies LimitName,
-      ),
+    tooLarge: () => requestEntityTooLarge(`Request entity too large: limit is ${maxBytes}`).atLimit(limit),
     brokenOff: () => badRequest('unexpected EOF'),
   })

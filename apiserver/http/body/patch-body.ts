@@ -12,9 +12,11 @@ import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from '../../p
 import { applyMergePatch } from '../../patch/merge-patch.ts'
 import { strategicMerge } from '../../patch/strategic-merge.ts'
 import { printValue } from '../../patch/structured-merge/go-print.ts'
+import { checkJsonValues } from '../../validation/body-values.ts'
 import { scanJson } from '../../validation/json-scanner.ts'
 import { jsonWord } from '../../validation/json-word.ts'
 import { duplicateFields, type FieldValidation } from '../../validation/request-body.ts'
+import { firstErrors } from '../../validation/strict-errors.ts'
 import { isMap, type JsonMap, own, put } from '../../values/json-map.ts'
 import { mediaType } from './request-object.ts'
 
@@ -50,6 +52,7 @@ export function readPatch(
   text: string,
   { schema, fieldValidation }: { schema: string; fieldValidation: FieldValidation },
 ): Patch {
+  checkJsonValues(text)
   let patch: unknown
   try {
     patch = parseExact(text)
@@ -108,7 +111,7 @@ function readJsonPatch(patch: unknown): Patch {
       .map((name) => `json patch unknown field "[${index}].${name}"`),
   )
   return {
-    strictErrors: unknown,
+    strictErrors: firstErrors(unknown),
     show: (document) => toJson(sortTouched(document, touchedBy(operations))),
     apply(document) {
       try {

@@ -1,10 +1,12 @@
+import { BodyValues } from '../../validation/body-values.ts'
+
 /** How much of a document may be repetition, as Go's YAML reader has it: little of a large one. */
 const alwaysFine = 400_000
 const largestShare = 0.99
 
 /**
  * Why an aliased document cannot be read: it contains itself, or unfolds into something far larger. Undefined when it
- * can.
+ * can. Throws a StatusError (413) for one that unfolds into too many values.
  */
 export function aliasProblem(value: unknown, text: string): string | undefined {
   const sizes = new Map<object, number>()
@@ -24,7 +26,12 @@ export function aliasProblem(value: unknown, text: string): string | undefined {
   }
   const unfolded = sizeOf(value)
   if (isCircular) return `anchor '${/&([^\s,[\]{}]+)/.exec(text)?.[1]}' value contains itself`
-  if (unfolded <= alwaysFine) return undefined
+  if (unfolded <= alwaysFine) {
+    new BodyValues().add(unfolded)
+    return undefined
+  }
   const written = [...sizes.keys()].reduce((sum, node) => sum + Object.keys(node).length, 1)
-  return written / unfolded < 1 - largestShare ? 'document contains excessive aliasing' : undefined
+  if (written / unfolded < 1 - largestShare) return 'document contains excessive aliasing'
+  new BodyValues().add(unfolded)
+  return undefined
 }

@@ -1,6 +1,7 @@
 import type { Schema } from 'js-yaml'
 import { parseExact } from '../../../shared/api/exact-json.ts'
 import { kubernetesSchema } from '../../../shared/api/yaml-schema.ts'
+import { checkJsonValues, checkYamlValues } from '../../validation/body-values.ts'
 import { duplicateFields } from '../../validation/request-body.ts'
 import { aliasProblem } from './yaml-aliases.ts'
 
@@ -20,6 +21,7 @@ let schema: Schema | undefined
 export async function parseYaml(text: string): Promise<ParsedYaml> {
   const json = asJson(text)
   if (json) return { value: json, duplicates: [] }
+  checkYamlValues(text)
   const yaml = await import('js-yaml')
   schema ??= kubernetesSchema(yaml, { exact: true })
   const read = (json: boolean): unknown => {
@@ -51,6 +53,7 @@ function mayHaveAliases(text: string): boolean {
  */
 function asJson(text: string): object | undefined {
   if (!text.startsWith('{') || /\t|"<<"/.test(text)) return undefined
+  checkJsonValues(text)
   let value: object
   try {
     value = parseExact(text) as object

@@ -92,6 +92,12 @@ const settable = rows({
     what: 'bytes of the body of a request',
     beyond: 'it gets 413',
   },
+  maxRequestBodyValues: {
+    type: number(1_000, 100_000_000),
+    default: workLimits.bodyValues,
+    what: 'objects, lists and their members in the body of a request; an object in a list counts for a quarter of the fields of its type',
+    beyond: 'it gets 413',
+  },
   maxUnreadBytesPerConnection: {
     type: bytes(64 * KiB, GiB),
     default: 16 * MiB,
@@ -132,6 +138,12 @@ const settable = rows({
 
 /** Those of the protocol and the machine. */
 const fixed = rows({
+  smallBody: {
+    default: 128 * KiB,
+    shown: '128 KiB',
+    what: 'bytes of the body of a delete, a review, a binding, an eviction, a scale or a request for a token',
+    beyond: 'it gets 413',
+  },
   requestHead: {
     default: 64 * KiB,
     shown: '64 KiB',

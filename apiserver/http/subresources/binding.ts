@@ -35,7 +35,7 @@ async function createBinding(
   const { request, user } = exchange
   const { encoding } = negotiateWithoutTable(request.headers.accept)
   const options = parseWriteOptions(exchange, 'CreateOptions')
-  const raw = { bytes: await exchange.body(), contentType: request.headers['content-type'] }
+  const raw = { bytes: await exchange.smallBody(), contentType: request.headers['content-type'] }
   const { body, text, strictErrors } = await readBodyAs(raw, { kind: binding.kind, ...options })
   const { object } = decodeBody(binding, body, { fieldValidation: options.fieldValidation, text, strictErrors })
   const { namespace } = target

@@ -70,7 +70,7 @@ async function readEviction(
   exchange: ResourceExchange['exchange'],
   { fieldValidation }: ReturnType<typeof parseWriteOptions>,
 ): Promise<Eviction> {
-  const raw = { bytes: await exchange.body(), contentType: exchange.request.headers['content-type'] }
+  const raw = { bytes: await exchange.smallBody(), contentType: exchange.request.headers['content-type'] }
   const { body, text, strictErrors } = await readBodyAs(raw, { ...eviction, fieldValidation })
   // The older version is the same object.
   if (body.apiVersion === 'policy/v1beta1') body.apiVersion = 'policy/v1'

@@ -59,7 +59,7 @@ export const getScale: Handler = (api, { exchange, definition: resource, target 
 export const updateScale: WriteHandler = async (api, context) => {
   const { exchange } = context
   const options = parseWriteOptions(exchange, 'UpdateOptions')
-  const bytes = await exchange.body()
+  const bytes = await exchange.smallBody()
   return write(api, context, options, async (_current, scope) => {
     const scale = (await readObject(
       definition,
@@ -78,7 +78,7 @@ export const patchScale: WriteHandler = async (api, context) => {
   const type = patchMediaType(exchange.request.headers['content-type'], resource)
   if (type === 'application/apply-patch+yaml') return applyScale(api, context)
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: false })
-  const text = (await exchange.body()).toString('utf8')
+  const text = (await exchange.smallBody()).toString('utf8')
   return write(api, context, options, (current) => {
     const read = readPatch(type, text, { schema: definition.schema, fieldValidation: options.fieldValidation })
     return patched(definition, current, read, options) as Scale
@@ -92,7 +92,7 @@ const applyScale: WriteHandler = (api, context) =>
 const applyWorkloadScale: WriteHandler = async (api, context) => {
   const { exchange } = context
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
-  const config = await readConfig((await exchange.body()).toString('utf8'), options)
+  const config = await readConfig((await exchange.smallBody()).toString('utf8'), options)
   const { fieldManager: manager, force } = options
   const isApply = true
   return write(api, { ...context, isApply }, options, (current, { name }, object) => {
@@ -118,7 +118,7 @@ const withOwners = (scale: Scale, object: KubeObject, path: FieldsV1): Scale => 
  */
 const applyCustomScale: WriteHandler = async (api, { exchange, definition: resource, target }) => {
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
-  const { value: body } = await parseYaml((await exchange.body()).toString('utf8'))
+  const { value: body } = await parseYaml((await exchange.smallBody()).toString('utf8'))
   const value = body as Scale | null
   const { apiVersion, kind } = value ?? {}
   if (kind && (kind !== 'Scale' || apiVersion !== 'autoscaling/v1'))

@@ -56,7 +56,7 @@ export const requestToken: WriteHandler = async (api, { exchange, definition: ac
   const { namespace = '', name = '' } = target
   const negotiated = negotiateWithoutTable(request.headers.accept)
   const options = parseWriteOptions(exchange, 'CreateOptions')
-  const raw = { bytes: await exchange.body(), contentType: request.headers['content-type'] }
+  const raw = { bytes: await exchange.smallBody(), contentType: request.headers['content-type'] }
   const object = (await readObject(definition, raw, options)) as TokenRequest
   const time = toTime(api.clock.now())
   trackFields(definition, undefined, object, { manager: options.fieldManager, subresource: 'token', time })

@@ -33,7 +33,7 @@ export async function readDeleteOptions(
   exchange: Exchange,
 ): Promise<{ deleteOptions: DeleteOptions; options: WriteOptions }> {
   const { request, info, warnings } = exchange
-  const bytes = await exchange.body()
+  const bytes = await exchange.smallBody()
   const body = await parseDeleteBody(bytes, request.headers['content-type'])
   const { featureGates } = api.registry
   const deleteOptions = parseDeleteOptions(body, info.query, { featureGates, warn: warnings.add })

@@ -25,7 +25,7 @@ export const review =
     const { request, user } = exchange
     const negotiated = negotiateWithoutTable(request.headers.accept)
     const options = parseWriteOptions(exchange, 'CreateOptions')
-    const raw = { bytes: await exchange.body(), contentType: request.headers['content-type'] }
+    const raw = { bytes: await exchange.smallBody(), contentType: request.headers['content-type'] }
     const object = await readObject(definition, raw, options)
     const scope: RequestScope = { definition, namespace: target.namespace, user }
     checkNewObject(scope, object)

@@ -16,6 +16,12 @@ export interface Verdict {
   codes: number[]
 }
 
+/** Tried one after the other, until the server takes one: what it refuses as too large costs next to nothing. */
+const largestSizes = [100_000, 66_000, 50_000, 33_000, 25_000, 16_000, 12_000, 8_000, 6_000, 4_000]
+const tooLarge = 413
+/** Of CPU time for one request: all others wait for it. */
+const mostHeldMs = 1_000
+
 /** The sizes of a whole curve; the last is eight times the first. */
 export const sizes = [1_000, 2_000, 4_000, 8_000] as const
 /** Eight times the entries cost eight times the work, and some more for sorting and garbage; what is quadratic costs 64 times. */
@@ -52,6 +58,25 @@ export class Judge {
     for (const size of sizes) points.push(await this.#least(workOf, size, goes))
     const isLinear = points.at(-1)!.ms < leastMs || growth(points) < mostGrowth
     return { isLinear, codes: this.#codes, text: printed(points) }
+  }
+
+  /** Whether each request is quick with as many entries as the server takes. */
+  async largest(workOf: (size: number) => Work): Promise<Verdict & { isQuick: boolean }> {
+    let worst = { size: 0, ms: 0 }
+    let codes: number[] = []
+    for (const size of largestSizes) {
+      const { before, measured, after } = workOf(size)
+      for (const request of before) await this.#meter.ask(request)
+      const costs = []
+      for (const request of measured) costs.push(await this.#meter.cost([request]))
+      for (const request of after) await this.#meter.ask(request)
+      codes = costs.flatMap(({ codes }) => codes)
+      const ms = Math.max(...costs.map(({ ms }) => ms))
+      if (ms > worst.ms) worst = { size, ms }
+      this.cpuMs += ms
+      if (!codes.includes(tooLarge)) break
+    }
+    return { isLinear: true, isQuick: worst.ms < mostHeldMs, codes, text: printed([worst]) }
   }
 
   async #least(workOf: (size: number) => Work, size: number, goes: number): Promise<Point> {

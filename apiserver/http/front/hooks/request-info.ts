@@ -1,5 +1,6 @@
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { upgradeOf } from '../../../../shared/http/upgrades.ts'
+import type { Bodies } from '../../body/bodies.ts'
 import { Exchange } from '../../exchange.ts'
 import type { Watchdog } from '../../limits/watchdog.ts'
 import { parseRequestInfo, type RouteParams } from '../../request-info.ts'
@@ -10,7 +11,7 @@ const hasBody = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 interface RequestInfoOptions {
   watchdog: Watchdog
-  maxBodyBytes: number
+  bodies: Bodies
   monotonicMs(): number
 }
 
@@ -20,7 +21,7 @@ const paramsOf = ({ server, params }: FastifyRequest): RouteParams | undefined =
 
 /** What the URL means in Kubernetes' grammar. From here on there is an {@link Exchange}. */
 export const requestInfo =
-  ({ watchdog, maxBodyBytes, monotonicMs }: RequestInfoOptions): onRequestHookHandler =>
+  ({ watchdog, bodies, monotonicMs }: RequestInfoOptions): onRequestHookHandler =>
   (request, reply, done) => {
     const { raw, originalUrl } = request
     const method = saidMethod(raw)
@@ -28,6 +29,6 @@ export const requestInfo =
     watchdog.begins(raw, beganMs)
     if (hasBody.has(method)) raw.once('end', () => watchdog.begins(raw))
     const info = parseRequestInfo(method, withReason(method, originalUrl), paramsOf(request))
-    request.exchange = new Exchange({ request: raw, reply, info, upgrade: upgradeOf(raw), beganMs, maxBodyBytes })
+    request.exchange = new Exchange({ request: raw, reply, info, upgrade: upgradeOf(raw), beganMs, bodies })
     done()
   }

@@ -1,0 +1,98 @@
+/**
+ * How many values a body may hold. Work on a body follows its values rather than its bytes: two bytes of protobuf or
+ * three of JSON make an object that is decoded, completed, validated and owned by a manager.
+ */
+import type { StatusError } from '../../shared/api/status-error.ts'
+import { requestEntityTooLarge } from '../../shared/api/status-errors.ts'
+import { workLimits } from '../work-limits.ts'
+
+const tooManyValues = (): StatusError =>
+  requestEntityTooLarge(
+    `Request entity too large: limit is ${workLimits.bodyValues} objects, lists and members of either`,
+  ).atLimit('maxRequestBodyValues')
+
+/** What is read and compared digit by digit counts as so many. */
+const quantity = 4
+
+/** Counts the values of one body. Throws a StatusError (413) as soon as there are too many. */
+export class BodyValues {
+  #count = 0
+
+  add(count: number): void {
+    this.#count += count
+    if (this.#count > workLimits.bodyValues) throw tooManyValues()
+  }
+
+  addQuantities(count: number): void {
+    this.add(count * quantity)
+  }
+
+  /** Objects in a list of a built-in kind: each is defaulted and validated, field by field of its type. */
+  addListed(objects: number, fields: number): void {
+    this.add(objects * Math.ceil(fields / 4))
+  }
+}
+
+const COMMA = 44
+const QUOTE = 34
+const BACKSLASH = 92
+const BRACKET = 91
+const BRACE = 123
+const NEWLINE = 10
+const BLANK = 32
+const RETURN = 13
+const DASH = 45
+const QUESTION = 63
+
+const isSeparator = (code: number): boolean => code === COMMA || code === BRACKET || code === BRACE
+
+/** Throws a StatusError (413) for JSON with too many values. Costs nothing for a text that is too short for them. */
+export function checkJsonValues(text: string): void {
+  if (text.length > workLimits.bodyValues) new BodyValues().add(jsonValues(text))
+}
+
+/** How many values stand in a text of JSON. */
+export function jsonValues(text: string): number {
+  let count = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) at = endOfString(text, at)
+    else if (isSeparator(code)) count++
+  }
+  return count
+}
+
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) return at
+    if (code === BACKSLASH) at++
+  }
+  return text.length
+}
+
+/**
+ * The same for YAML. Its parser makes values at most where a line begins, and behind a comma, a bracket, a dash or a
+ * question mark. Those in texts count as well: what YAML takes for a text is known only when it is parsed.
+ */
+export function checkYamlValues(text: string): void {
+  if (text.length > workLimits.bodyValues) new BodyValues().add(yamlValues(text))
+}
+
+function yamlValues(text: string): number {
+  let count = 0
+  let isLineStart = true
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === BLANK) continue
+    if (code === NEWLINE || code === RETURN) {
+      count++
+      isLineStart = true
+      continue
+    }
+    const isMark = (code === DASH || code === QUESTION) && text.charCodeAt(at + 1) <= BLANK
+    if (isSeparator(code) || (isMark && !isLineStart)) count++
+    isLineStart = false
+  }
+  return count
+}

@@ -1,0 +1,16 @@
+/** So many a real server's decoder keeps (sigs.k8s.io/json). */
+const mostErrors = 100
+/** Of all texts together: each may name a path as long as the body. */
+const mostCharacters = 64 * 1024
+
+/** The first of what a strict reader says about a body. */
+export function firstErrors(errors: readonly string[]): string[] {
+  const first: string[] = []
+  let characters = 0
+  for (const error of errors) {
+    characters += error.length
+    if (first.length === mostErrors || (first.length > 0 && characters > mostCharacters)) break
+    first.push(error)
+  }
+  return first
+}
