@@ -49,7 +49,7 @@ function deepMessage(depth: number, number: number): Buffer {
 }
 
 /** Bytes of YAML and JSON are read, checked and compared; one request is answered in one go. */
-const perByte = { nsPerByte: 4_000, bystanderMs: 3_000 }
+const perByte = { nsPerByte: 4_000, bystanderMs: 1_000 }
 const ok = [200, 201]
 const refused = [400, 403, 405, 413, 415, 422, 431]
 const either = [...ok, ...refused]
@@ -177,9 +177,8 @@ const documents: Attack[] = [
   },
   {
     name: 'protobuf: many empty messages',
-    requests: once(() => post(pods, podMessage(emptyMessages(2, 200_000)), protobuf)),
-    answers: refused,
-    budget: { nsPerByte: 30_000, rssMb: 400, bystanderMs: 6_000 },
+    requests: once(() => post(pods, podMessage(emptyMessages(2, 2_800_000)), protobuf)),
+    answers: [413],
   },
   {
     name: 'protobuf: deep messages',
@@ -201,10 +200,10 @@ const documents: Attack[] = [
 
 const objects: Attack[] = [
   {
-    name: 'a pod of 16,000 empty containers',
-    requests: once(() => post(pods, { metadata: { name: 'x' }, spec: { containers: times(16_000, () => ({})) } })),
+    name: 'a pod of 12,000 empty containers',
+    requests: once(() => post(pods, { metadata: { name: 'x' }, spec: { containers: times(12_000, () => ({})) } })),
     answers: [422],
-    budget: { nsPerByte: 120_000, bystanderMs: 5_000 },
+    budget: { nsPerByte: 120_000 },
   },
   {
     name: 'a role of 16,000 empty rules',
@@ -215,7 +214,7 @@ const objects: Attack[] = [
       }),
     ),
     answers: [422],
-    budget: { nsPerByte: 40_000, bystanderMs: 2_000 },
+    budget: { nsPerByte: 40_000 },
   },
   {
     name: 'a role of three long lists, from a user who may grant none of it',
@@ -437,7 +436,7 @@ const patches: Attack[] = [
       }),
     ),
     answers: either,
-    budget: { nsPerByte: 8_000, bystanderMs: 3_000 },
+    budget: { nsPerByte: 8_000 },
   },
   {
     name: 'apply: keys that stand twice',
