@@ -68,7 +68,14 @@ export interface Bind extends Base {
   /** The body is an optional itself. */
   flat: boolean
 }
-export type Expr = Literal | Ident | Select | Call | List | MapExpr | Comprehension | Bind
+/** The body with a name for a value, which is found once. */
+export interface Let extends Base {
+  kind: 'let'
+  name: string
+  value: Expr
+  body: Expr
+}
+export type Expr = Literal | Ident | Select | Call | List | MapExpr | Comprehension | Bind | Let
 
 /** What a macro folds into; no name that an expression could use. */
 export const ACCUMULATOR = '@result'

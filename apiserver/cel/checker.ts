@@ -4,6 +4,7 @@ import {
   type Call,
   type Comprehension,
   type Expr,
+  type Let,
   type List,
   type MapExpr,
   qualifiedName,
@@ -123,6 +124,8 @@ class Checker {
         return this.#comprehension(expr)
       case 'bind':
         return this.#bind(expr)
+      case 'let':
+        return this.#let(expr)
     }
   }
 
@@ -306,6 +309,13 @@ class Checker {
       return [ERROR, ERROR]
     }
     return [DYN, DYN]
+  }
+
+  #let({ name, value, body }: Let): CelType {
+    this.#scopes.push(new Map([[name, this.#now(this.check(value))]]))
+    const type = this.#now(this.check(body))
+    this.#scopes.pop()
+    return type
   }
 
   #bind({ optional, name, body, flat, at }: Bind): CelType {

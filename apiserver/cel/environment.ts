@@ -1,4 +1,5 @@
 /** Parses, checks and compiles expressions with the functions of a Kubernetes API server. */
+import type { Expr } from './ast.ts'
 import { check, type Variables } from './checker.ts'
 import { functions } from './library/index.ts'
 import { impossibleConversion, literalProblems } from './library/literals.ts'
@@ -15,6 +16,7 @@ export interface Compiled {
   type: CelType
   /** Names of the variables that it mentions. */
   used: ReadonlySet<string>
+  expr: Expr
 }
 
 /** Why an expression is refused, in cel-go's words. */
@@ -33,5 +35,5 @@ export function compile(source: string, variables: Variables): Compiled | Refuse
   if (wrong.length > 0) return refused(wrong)
   const impossible = impossibleConversion(parsed.expr)
   if (impossible !== undefined) return { phase: 'instantiation', text: impossible }
-  return { program: compileProgram(parsed.expr), type, used }
+  return { program: compileProgram(parsed.expr), type, used, expr: parsed.expr }
 }

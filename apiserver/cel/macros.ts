@@ -1,5 +1,5 @@
 /** What the parser writes out: has(), quantifiers, maps and filters over one or two variables, optionals' optMap. */
-import { ACCUMULATOR, type Call, type Comprehension, type Expr } from './ast.ts'
+import { ACCUMULATOR, type Call, type Comprehension, type Expr, type Ident } from './ast.ts'
 import type { Problem } from './source-error.ts'
 
 type Expansion = Expr | Problem | undefined
@@ -30,7 +30,7 @@ class Expander {
   literal(value: unknown): Expr {
     return { kind: 'literal', value, at: this.at }
   }
-  ident(name: string): Expr {
+  ident(name: string): Ident {
     return { kind: 'ident', name, at: this.at }
   }
   get accumulator(): Expr {
@@ -149,9 +149,11 @@ for (const name of ['optMap', 'optFlatMap'])
     }
   })
 define(['sortBy'], 1, 2, (e) => {
-  const keys = e.fold(1, { init: list(e), step: e.appended(e.arg(1)) })
+  const input = e.ident('@__sortBy_input__')
+  const keys = e.fold(1, { range: { ...input }, init: list(e), step: e.appended(e.arg(1)) })
   if (keys === undefined || !('kind' in keys)) return keys
-  return { ...e.operation('@sortByAssociatedKeys', keys), target: structuredClone(e.call.target!) }
+  const body = { ...e.operation('@sortByAssociatedKeys', keys), target: input }
+  return { kind: 'let', name: input.name, value: e.call.target!, body, at: e.at }
 })
 
 const list = (e: Expander): Expr => ({ kind: 'list', elements: [], at: e.at })

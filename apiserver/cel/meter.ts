@@ -29,7 +29,7 @@ export class Budget {
     return new Budget(2.5 * workLimits.celSteps)
   }
   spend(units: number): void {
-    this.#left -= Math.ceil(units)
+    this.#left -= Math.floor(units)
   }
   /** Ends it, whatever is left. */
   exhaust(): void {

@@ -47,6 +47,11 @@ export class Functions {
     this.#byName ??= this.#read()
     return this.#byName.get(name)
   }
+  /** Each name with its overloads. */
+  all(): ReadonlyMap<string, readonly Overload[]> {
+    this.#byName ??= this.#read()
+    return this.#byName
+  }
   #read(): Map<string, Overload[]> {
     const byName = new Map<string, Overload[]>()
     for (const [signature, run] of this.#tables.flat()) addOverload(byName, signature, run)

@@ -6,6 +6,7 @@ import {
   type Call,
   type Comprehension,
   type Expr,
+  type Let,
   type List,
   type MapExpr,
   type Select,
@@ -58,6 +59,8 @@ class Compiler {
         return this.#comprehension(expr)
       case 'bind':
         return this.#bind(expr)
+      case 'let':
+        return this.#let(expr)
     }
   }
 
@@ -147,7 +150,10 @@ class Compiler {
     }
   }
 
-  #map({ entries }: MapExpr): Step {
+  #map(expr: MapExpr): Step {
+    const { entries } = expr
+    const constant = constantEntries(expr)
+    if (constant !== undefined) return () => constant
     const steps = entries.map(({ key, value, optional }) => ({
       keyStep: this.compile(key),
       valueStep: this.compile(value),
@@ -197,6 +203,17 @@ class Compiler {
         })
         frame.locals[accumulator!] = folded
         return result(frame)
+      }
+    })
+  }
+
+  #let({ name, value, body }: Let): Step {
+    const given = this.compile(value)
+    return this.#within([name], ([place]) => {
+      const inner = this.compile(body)
+      return (frame) => {
+        frame.locals[place!] = given(frame)
+        return inner(frame)
       }
     })
   }
@@ -449,7 +466,7 @@ function apply(steps: Step[], run: Run, cost: RunCost): Step {
   }
 }
 
-/** A list of literals is made once, and costs nothing. */
+/** A list or a map of literals is made once, and costs nothing. */
 function constantItems({ elements }: List): readonly unknown[] | undefined {
   const items: unknown[] = []
   for (const { value, optional } of elements) {
@@ -457,6 +474,16 @@ function constantItems({ elements }: List): readonly unknown[] | undefined {
     items.push(value.value)
   }
   return items
+}
+function constantEntries({ entries }: MapExpr): ReadonlyMap<unknown, unknown> | undefined {
+  const map = new Map<unknown, unknown>()
+  for (const { key, value, optional } of entries) {
+    if (key.kind !== 'literal' || value.kind !== 'literal' || optional) return undefined
+    const id = mapKey(key.value)
+    if (typeof id === 'object' || typeof id === 'number') return undefined
+    map.set(id, value.value)
+  }
+  return map
 }
 const MEMBERS = new Set(['string', 'bigint', 'boolean'])
 /** The items of a list of literals, which `in` looks up at no cost. */

@@ -42,7 +42,7 @@ export const customresourcedefinition = resource<CustomResourceDefinition>({
     validateUpdate: (crd, old, errors, context) => {
       if (context.subresource === 'status') return
       errors.push(
-        ...validateDefinition(crd),
+        ...validateDefinition(crd, old),
         ...validateDefinitionUpdate(crd, old, { established: isConditionTrue(old, 'Established') }),
       )
     },

@@ -1,3 +1,5 @@
+import { estimateCost } from '../../cel/cost/estimator.ts'
+import type { SchemaSize } from '../../cel/cost/schema-size.ts'
 import { compile, type Program, type Variables } from '../../cel/environment.ts'
 import { limitOf } from '../../cel/errors.ts'
 import { type SchemaType, schemaType } from '../../cel/json-values.ts'
@@ -9,6 +11,9 @@ import { additionalOf, type JSONSchemaProps, ownProperty, type ValidationRule } 
 
 export interface CompiledRule {
   rule: ValidationRule
+  /** The most that the rule and its messageExpression cost for one value; set if the schema's size was given. */
+  cost?: number
+  messageCost?: number
   usesOldSelf: boolean
   /** The rule's fieldPath as messages name it: `.spec['a']` is `spec.a`; '' when it has none. */
   fieldPath: string
@@ -22,6 +27,8 @@ export interface OutOfBudget {
   outOfBudget: string
 }
 export interface CompileFailure {
+  /** Of the rule, if its messageExpression alone is wrong. */
+  cost?: number
   field: 'rule' | 'messageExpression'
   text: string
 }
@@ -34,25 +41,24 @@ export interface CompiledSchema {
 
 const cache = new WeakMap<JSONSchemaProps, CompiledSchema>()
 
-/** Compiled once. */
-export function compileRules(schema: JSONSchemaProps, root: boolean): CompiledSchema {
-  let compiled = cache.get(schema)
-  if (compiled === undefined) {
-    compiled = compileSchema(schema, root)
-    cache.set(schema, compiled)
-  }
+/** Compiled once; with the size of values of the schema, also the most that rules cost. */
+export function compileRules(schema: JSONSchemaProps, root: boolean, size?: SchemaSize): CompiledSchema {
+  const known = size === undefined ? cache.get(schema) : undefined
+  if (known !== undefined) return known
+  const compiled = compileSchema(schema, root, size)
+  cache.set(schema, compiled)
   return compiled
 }
 
 let types = 0
 const DYNAMIC: SchemaType = { type: DYN, convert: (value) => value }
 
-function compileSchema(schema: JSONSchemaProps, root: boolean): CompiledSchema {
+function compileSchema(schema: JSONSchemaProps, root: boolean, size: SchemaSize | undefined): CompiledSchema {
   const { type, convert } = schemaType(schema, `selfType${++types}`, root) ?? DYNAMIC
   const plain = variables(type, type)
   const optional = variables(type, optionalOf(type))
   const rules = (schema['x-kubernetes-validations'] ?? []).map((rule) =>
-    compileRule(rule, schema, rule.optionalOldSelf === true ? optional : plain),
+    compileRule(rule, schema, rule.optionalOldSelf === true ? optional : plain, size),
   )
   return { convert, rules }
 }
@@ -66,6 +72,7 @@ function compileRule(
   rule: ValidationRule,
   schema: JSONSchemaProps,
   variables: Variables,
+  size: SchemaSize | undefined,
 ): CompiledRule | CompileFailure {
   const compiled = compile(rule.rule, variables)
   if ('phase' in compiled)
@@ -74,23 +81,29 @@ function compileRule(
       text: `${compiled.phase === 'instantiation' ? 'program ' : ''}${compiled.phase} failed: ${compiled.text}`,
     }
   if (compiled.type !== BOOL) return { field: 'rule', text: 'cel expression must evaluate to a bool' }
+  const cost = size && estimateCost(compiled.expr, size)
   const message = rule.messageExpression?.trim() ? compile(rule.messageExpression, variables) : undefined
   if (message !== undefined && 'phase' in message)
-    return { field: 'messageExpression', text: `messageExpression ${message.phase} failed: ${message.text}` }
+    return { cost, field: 'messageExpression', text: `messageExpression ${message.phase} failed: ${message.text}` }
   if (message !== undefined && message.type !== STRING)
-    return { field: 'messageExpression', text: 'messageExpression must evaluate to a string' }
-  const seen = (self: unknown, old: unknown): Record<string, unknown> => {
-    if (rule.optionalOldSelf === true) return { self, oldSelf: old === undefined ? Optional.none : new Optional(old) }
-    return old === undefined ? { self } : { self, oldSelf: old }
-  }
+    return { cost, field: 'messageExpression', text: 'messageExpression must evaluate to a string' }
+  // The tree of the expression is garbage after this: what runs later holds no more than the programs.
+  const { program, used } = compiled
+  const messageProgram = message?.program
   return {
     rule,
-    usesOldSelf: compiled.used.has('oldSelf'),
+    cost,
+    messageCost: size && message && estimateCost(message.expr, size),
+    usesOldSelf: used.has('oldSelf'),
     fieldPath: printFieldPath(rule.fieldPath ?? '', schema),
-    holds: (self, old, budget) => compiled.program(seen(self, old), budget) === true,
+    holds: (self, old, budget) => program(seen(rule, self, old), budget) === true,
     message: (self, old, budget) =>
-      message && messageOf(message.program, seen(self, old), budget, rule.messageExpression ?? ''),
+      messageProgram && messageOf(messageProgram, seen(rule, self, old), budget, rule.messageExpression ?? ''),
   }
+}
+function seen(rule: ValidationRule, self: unknown, old: unknown): Record<string, unknown> {
+  if (rule.optionalOldSelf === true) return { self, oldSelf: old === undefined ? Optional.none : new Optional(old) }
+  return old === undefined ? { self } : { self, oldSelf: old }
 }
 
 /** Fields follow a dot, keys of maps stand in brackets. */

@@ -1,8 +1,12 @@
-import { invalid, notSupported, required } from '../../validation/field-error.ts'
+import { times } from '../../cel/cost/ranges.ts'
+import { cardinality, type SchemaSize, schemaSize } from '../../cel/cost/schema-size.ts'
+import { escapeName } from '../../cel/escape.ts'
+import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import { type CompiledRule, compileRules } from '../cel/rule-compiler.ts'
 import { parseFieldPath } from '../field-path.ts'
 import { additionalOf, itemsOf, type JSONSchemaProps, ownProperty, type ValidationRule } from '../schema/json-schema.ts'
+import { exceedsBudget, MAX_RULE_COST, TotalCost } from './cel-cost.ts'
 import { printRule } from './internal-form.ts'
 
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired']
@@ -12,31 +16,47 @@ interface Place {
   schema: JSONSchemaProps
   path: string
   root: boolean
+  /** What values of the schema measure; undefined where expressions do not see them. */
+  size?: SchemaSize
+  /** How many values of the schema an object has at most; undefined: nothing bounds it. */
+  most: number | undefined
   /** The part of the schema whose values have no old values; undefined while each has one. */
   uncorrelatable?: string
 }
 
-function children({ schema, path, uncorrelatable }: Place): Place[] {
+/** In upstream's order of errors. */
+function children({ schema, path, uncorrelatable, size, most: above }: Place): Place[] {
   const items = itemsOf(schema)
   const additional = additionalOf(schema)
   const inItems = uncorrelatable ?? (schema['x-kubernetes-list-type'] === 'map' ? undefined : path)
+  const within = elementsOf(schema)
+  const most = above === undefined || within === undefined ? undefined : times(above, within)
+  const place = (child: JSONSchemaProps, step: string, known: SchemaSize | undefined): Place => ({
+    schema: child,
+    path: path + step,
+    root: false,
+    size: size && known,
+    most,
+    uncorrelatable,
+  })
   return [
-    ...(items === undefined ? [] : [{ schema: items, path: `${path}.items`, root: false, uncorrelatable: inItems }]),
-    ...(additional === undefined
-      ? []
-      : [{ schema: additional, path: `${path}.additionalProperties`, root: false, uncorrelatable }]),
-    ...Object.entries(schema.properties ?? {}).map(([key, child]) => ({
-      schema: child,
-      path: `${path}.properties[${key}]`,
-      root: false,
-      uncorrelatable,
-    })),
+    ...(additional === undefined ? [] : [place(additional, '.additionalProperties', size?.entries)]),
+    ...Object.entries(schema.properties ?? {}).map(([key, child]) =>
+      place(child, `.properties[${key}]`, size?.fields?.get(escapeName(key) ?? '')),
+    ),
+    ...(items === undefined ? [] : [{ ...place(items, '.items', size?.items), uncorrelatable: inItems }]),
   ]
+}
+/** How many values of its parts a value of the schema has; undefined: nothing bounds it. */
+function elementsOf({ type, maxItems, maxProperties, additionalProperties }: JSONSchemaProps): number | undefined {
+  const bound =
+    type === 'array' ? maxItems : type === 'object' && additionalProperties !== undefined ? maxProperties : 1
+  return bound === undefined ? undefined : Math.max(0, bound)
 }
 
 /** What each x-kubernetes-validations entry must say, wherever it stands in the schema. */
 export const validateRuleFields = (schema: JSONSchemaProps, path: string): FieldError[] =>
-  fieldErrors({ schema, path, root: true })
+  fieldErrors({ schema, path, root: true, most: 1 })
 
 const fieldErrors = (place: Place): FieldError[] => [
   ...rulesAt(place).flatMap(({ rule, at }) => [...textErrors(rule, at), ...targetErrors(rule, place.schema, at)]),
@@ -83,24 +103,62 @@ function pathExists(fieldPath: string, schema: JSONSchemaProps): boolean {
 }
 
 /**
- * Compiles every rule of a structural schema; what stands above something that is wrong anyway (`known`) is left alone.
+ * Compiles every rule of a structural schema, and estimates its cost; what stands above something that is wrong anyway
+ * (`known`) is left alone. `unchanged`: the schema was accepted before, so that its rules may cost what they did.
  */
-export const compileAllRules = (schema: JSONSchemaProps, path: string, known: readonly FieldError[]): FieldError[] =>
-  compileErrors({ schema, path, root: true }, known.map(({ field }) => field).sort())
+export function compileAllRules(
+  schema: JSONSchemaProps,
+  path: string,
+  known: readonly FieldError[],
+  unchanged: boolean,
+): FieldError[] {
+  const total = new TotalCost()
+  const wrong = known.map(({ field }) => field).sort()
+  const root: Place = { schema, path, root: true, size: schemaSize(schema, true), most: 1 }
+  return [...compileErrors(root, { wrong, total, unchanged }), ...total.errors(path)]
+}
 
-/** `wrong`: fields that are, sorted. */
-function compileErrors(place: Place, wrong: readonly string[]): FieldError[] {
-  const { schema, path, root, uncorrelatable } = place
-  const sound = !hasPrefix(wrong, path)
-  const here = sound && (schema['x-kubernetes-validations'] ?? []).length > 0 ? compileRules(schema, root).rules : []
+interface Walk {
+  /** Fields that are wrong, sorted. */
+  wrong: readonly string[]
+  total: TotalCost
+  unchanged: boolean
+}
+function compileErrors(place: Place, walk: Walk): FieldError[] {
+  const { schema, path, root } = place
+  const below = children(place).flatMap((child) => compileErrors(child, walk))
+  const rules = rulesAt(place)
+  if (rules.length === 0 || hasPrefix(walk.wrong, path)) return below
+  const size = place.size ?? schemaSize(schema, root)
+  const here = compileRules(schema, root, size).rules
+  const most = place.most ?? (size === undefined ? 1 : cardinality(size))
   return [
-    ...rulesAt(place).flatMap(({ rule, at }, index) => {
-      const compiled = here[index]
-      if (compiled === undefined) return []
-      if (!('holds' in compiled)) return [invalid(`${at}.${compiled.field}`, printRule(rule), compiled.text)]
-      return oldSelfErrors(compiled, at, uncorrelatable)
+    ...below,
+    ...rules.flatMap(({ rule, at }, index) => {
+      const compiled = here[index]!
+      const expensive = costErrors(compiled, at, most, walk)
+      if (!('holds' in compiled))
+        return [...expensive, invalid(`${at}.${compiled.field}`, printRule(rule), compiled.text)]
+      return [...expensive, ...oldSelfErrors(compiled, at, place.uncorrelatable)]
     }),
-    ...children(place).flatMap((child) => compileErrors(child, wrong)),
+  ]
+}
+
+function costErrors(
+  { cost = 0, messageCost }: Pick<CompiledRule, 'cost' | 'messageCost'>,
+  at: string,
+  most: number,
+  walk: Walk,
+): FieldError[] {
+  const of = (field: string, units: number, what: string): FieldError[] => {
+    walk.total.add(`${at}.${field}`, units)
+    return units > MAX_RULE_COST && !walk.unchanged
+      ? [forbidden(`${at}.${field}`, exceedsBudget(what, units, MAX_RULE_COST))]
+      : []
+  }
+  return [
+    ...of('rule', times(cost, most), 'estimated rule cost'),
+    ...(messageCost === undefined ? [] : of('messageExpression', messageCost, 'estimated messageExpression cost')),
   ]
 }
 

@@ -1,6 +1,7 @@
 import { invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import { dns1035Label, dns1123Subdomain } from '../../validation/names.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
 import { APPROVAL_ANNOTATION, approvalOf } from '../approval.ts'
 import type {
   CustomResourceDefinition,
@@ -18,11 +19,11 @@ import {
   validateSubresources,
 } from './version-rules.ts'
 
-/** All rules of a CustomResourceDefinition's spec and status, for create and update alike. */
-export function validateDefinition(crd: CustomResourceDefinition): FieldError[] {
+/** All rules of a CustomResourceDefinition's spec and status; `old`: what an update changes. */
+export function validateDefinition(crd: CustomResourceDefinition, old?: CustomResourceDefinition): FieldError[] {
   const versions = crd.spec.versions ?? []
   return [
-    ...validateSpec(crd.spec, 'spec'),
+    ...validateSpec(crd.spec, 'spec', unchangedVersions(versions, old?.spec.versions ?? [])),
     ...validateNames(crd.status?.acceptedNames ?? { plural: '', kind: '' }, 'status.acceptedNames'),
     ...validateStoredVersions(crd.status?.storedVersions ?? null, versions),
     ...validateApproval(crd),
@@ -38,7 +39,19 @@ export function validateDefinition(crd: CustomResourceDefinition): FieldError[] 
   ]
 }
 
-function validateSpec(spec: CustomResourceDefinitionSpec, path: string): FieldError[] {
+/** Names of the versions whose schemas were accepted before. */
+function unchangedVersions(
+  versions: readonly CustomResourceDefinitionVersion[],
+  before: readonly CustomResourceDefinitionVersion[],
+): ReadonlySet<string> {
+  const schemas = new Map(before.map(({ name, schema }) => [name, schema?.openAPIV3Schema]))
+  const unchanged = versions.filter(
+    ({ name, schema }) => schemas.has(name) && deepEqual(schemas.get(name), schema?.openAPIV3Schema),
+  )
+  return new Set(unchanged.map(({ name }) => name))
+}
+
+function validateSpec(spec: CustomResourceDefinitionSpec, path: string, unchanged: ReadonlySet<string>): FieldError[] {
   const internal = internalForm(spec)
   const versions = spec.versions ?? []
   const names = versions.map(({ name }) => name)
@@ -62,6 +75,7 @@ function validateSpec(spec: CustomResourceDefinitionSpec, path: string): FieldEr
         ...validateDeprecation(version, at),
         ...validateSchema(version.schema?.openAPIV3Schema, `${at}.schema`, {
           statusEnabled: versions[index]?.subresources?.status !== undefined,
+          unchanged: unchanged.has(version.name),
         }),
         ...validateSubresources(version.subresources, `${at}.subresources`),
         ...(version.additionalPrinterColumns ?? []).flatMap((column, nth) =>
@@ -85,7 +99,10 @@ function validateSpec(spec: CustomResourceDefinitionSpec, path: string): FieldEr
     ...validateFirstVersion(names[0], `${path}.version`),
     ...requireNames(spec.names, `${path}.names`),
     ...validateNames(spec.names, `${path}.names`),
-    ...validateSchema(internal.schema, `${path}.validation`, { statusEnabled }),
+    ...validateSchema(internal.schema, `${path}.validation`, {
+      statusEnabled,
+      unchanged: unchanged.has(names[0] ?? ''),
+    }),
     ...validateSubresources(internal.subresources, `${path}.subresources`),
     ...(internal.additionalPrinterColumns ?? []).flatMap((column, index) =>
       validateColumn(column, `${path}.additionalPrinterColumns[${index}]`),

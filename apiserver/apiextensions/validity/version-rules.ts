@@ -50,7 +50,7 @@ const ALLOWED_AT_ROOT = [
 export function validateSchema(
   schema: JSONSchemaProps | undefined,
   path: string,
-  options: { statusEnabled: boolean },
+  options: { statusEnabled: boolean; unchanged: boolean },
 ): FieldError[] {
   if (schema === undefined) return []
   const at = `${path}.openAPIV3Schema`
@@ -66,7 +66,11 @@ export function validateSchema(
   const structural = validateStructural(schema, at)
   if (structural.length > 0) return [...structural, ...errors]
   const defaults = validateDefaults(schema, at)
-  return [...defaults, ...errors, ...(defaults.length > 0 ? [] : compileAllRules(schema, at, errors))]
+  return [
+    ...defaults,
+    ...errors,
+    ...(defaults.length > 0 ? [] : compileAllRules(schema, at, errors, options.unchanged)),
+  ]
 }
 
 /** With one of these, refused in its own words, there is no structural form to look at. */

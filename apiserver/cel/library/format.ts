@@ -46,7 +46,9 @@ export function formatProblem(
       return { text: `error during formatting: ${COMPLAINTS[verb]}, was given ${printType(type)}`, argument: next }
     next++
   }
-  return undefined
+  return next < types.length
+    ? { text: `too many arguments supplied to string.format (expected ${next}, got ${types.length})` }
+    : undefined
 }
 const TAKEN: Record<string, readonly string[]> = {
   d: ['int', 'uint'],

@@ -4,24 +4,46 @@ import type { Call, Expr } from '../ast.ts'
 import { CelError } from '../errors.ts'
 import { compileProgram } from '../program.ts'
 import type { Problem } from '../source-error.ts'
+import { type CelType, isSame, printType, unwrapped } from '../types.ts'
 import { formatProblem } from './format.ts'
-import { parseGoDuration, parseTimestamp } from './time.ts'
 
-const CHECKS: Record<string, (text: string) => boolean> = {
-  duration: (text) => parseGoDuration(text) !== undefined,
-  timestamp: (text) => parseTimestamp(text) !== undefined,
-  matches: (text) => patternError(text) === undefined,
+const CHECKS: Record<string, (call: Call, argument: unknown) => boolean> = {
+  duration: (call) => conversionProblem(call) === undefined,
+  timestamp: (call) => conversionProblem(call) === undefined,
+  matches: (_call, pattern) => typeof pattern !== 'string' || patternError(pattern) === undefined,
 }
 
-export function literalProblems(expr: Expr, found: Problem[] = []): Problem[] {
+/** `mixed`: within what string.format takes, where items of one list may have several types. */
+export function literalProblems(expr: Expr, found: Problem[] = [], mixed = false): Problem[] {
   if (expr.kind === 'call' && Object.hasOwn(CHECKS, expr.name)) {
     const argument = expr.args.at(-1)
-    if (argument?.kind === 'literal' && typeof argument.value === 'string' && !CHECKS[expr.name]!(argument.value))
+    if (argument?.kind === 'literal' && !CHECKS[expr.name]!(expr, argument.value))
       found.push({ text: `invalid ${expr.name} argument`, at: argument.at })
   }
-  if (expr.kind === 'call' && expr.name === 'format') found.push(...formatProblems(expr))
-  for (const part of partsOf(expr)) literalProblems(part, found)
+  if (expr.kind === 'list' && !mixed)
+    found.push(...mixedTypes(expr.elements.map(({ value, optional }) => ({ expr: value, optional }))).slice(0, 1))
+  if (expr.kind === 'map' && !mixed) {
+    found.push(...mixedTypes(expr.entries.map(({ key }) => ({ expr: key, optional: false }))))
+    found.push(...mixedTypes(expr.entries.map(({ value, optional }) => ({ expr: value, optional }))))
+  }
+  const isFormat = expr.kind === 'call' && expr.name === 'format'
+  if (isFormat) found.push(...formatProblems(expr))
+  for (const part of partsOf(expr)) literalProblems(part, found, mixed || isFormat)
   return found
+}
+
+/** What is of another type than the first one. */
+function mixedTypes(items: { expr: Expr; optional: boolean }[]): Problem[] {
+  const typeOf = ({ expr, optional }: (typeof items)[number]): CelType =>
+    optional ? unwrapped(expr.type!) : expr.type!
+  const [first] = items
+  if (first === undefined) return []
+  const wanted = typeOf(first)
+  return items.flatMap((item) => {
+    const type = typeOf(item)
+    if (isSame(type, wanted)) return []
+    return [{ text: `expected type '${printType(wanted)}' but found '${printType(type)}'`, at: item.expr.at }]
+  })
 }
 
 /** A literal text with a literal list: what each verb is given is known, as far as types tell. */
@@ -53,7 +75,10 @@ function constantProblem(call: Call): string | undefined {
   if (argument?.kind !== 'literal') return undefined
   if ((call.name === 'find' || call.name === 'findAll') && typeof argument.value === 'string')
     return patternError(argument.value)
-  if (!CONVERSIONS.has(call.name) || call.target !== undefined) return undefined
+  return CONVERSIONS.has(call.name) && call.target === undefined ? conversionProblem(call) : undefined
+}
+/** What the conversion of a literal says; undefined: it succeeds. */
+function conversionProblem(call: Call): string | undefined {
   try {
     compileProgram(call)({})
     return undefined
@@ -77,6 +102,8 @@ function partsOf(expr: Expr): Expr[] {
       return [expr.range, expr.init, expr.step, expr.result]
     case 'bind':
       return [expr.optional, expr.body]
+    case 'let':
+      return [expr.value, expr.body]
     default:
       return []
   }

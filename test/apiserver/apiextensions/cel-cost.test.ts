@@ -1,7 +1,9 @@
 /** What rules may cost while they run: no rule takes more than a second of CPU, or more than 200 MB, whatever it is given. */
 import t from 'tap'
 import { rulesOf } from '../../../apiserver/apiextensions/cel/rule-check.ts'
+import type { CustomResourceDefinition } from '../../../apiserver/apiextensions/custom-resource-definition.ts'
 import type { JSONSchemaProps } from '../../../apiserver/apiextensions/schema/json-schema.ts'
+import { validateDefinition } from '../../../apiserver/apiextensions/validity/spec-rules.ts'
 import { errorBody } from '../../../apiserver/validation/field-error.ts'
 
 const text: JSONSchemaProps = { type: 'string' }
@@ -90,6 +92,39 @@ t.test('a messageExpression has the limit of a rule', async (t) => {
   t.strictSame(check(['false', 'false'], { l: words }, message), [
     `Invalid value: "object": no further validation rules will be run due to call cost exceeds limit for messageExpression: ${JSON.stringify(message)}`,
   ])
+})
+
+t.test('an estimate refuses a new schema, and not one that was accepted before', async (t) => {
+  const rule = { rule: 'self.all(a, self.all(b, a != b))' }
+  const items = { type: 'string', maxLength: 100 }
+  const names = { plural: 'costs', singular: 'cost', kind: 'Cost', listKind: 'CostList' }
+  const definition = (maxItems: number): CustomResourceDefinition => {
+    const list: JSONSchemaProps = { type: 'array', maxItems, items, 'x-kubernetes-validations': [rule] }
+    const schema = { openAPIV3Schema: { type: 'object', properties: { list } } }
+    return {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'costs.example.com' },
+      spec: {
+        group: 'example.com',
+        scope: 'Namespaced',
+        conversion: { strategy: 'None' },
+        names,
+        versions: [{ name: 'v1', served: true, storage: true, schema }],
+      },
+      status: { acceptedNames: names, storedVersions: ['v1'], conditions: [] },
+    } as unknown as CustomResourceDefinition
+  }
+  const refused = (now: CustomResourceDefinition, before?: CustomResourceDefinition): string[] =>
+    validateDefinition(now, before).map(({ field, detail }) => `${field}: ${detail}`)
+  const field = 'spec.validation.openAPIV3Schema.properties[list].x-kubernetes-validations[0].rule'
+  const hint =
+    '(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)'
+  t.strictSame(refused(definition(100)), [])
+  t.strictSame(refused(definition(800)), [`${field}: estimated rule cost exceeds budget by factor of 2.9x ${hint}`])
+  t.strictSame(refused(definition(800), definition(800)), [])
+  t.equal(refused(definition(900), definition(800)).length, 1)
+  t.equal(refused(definition(5_000), definition(5_000)).length, 2, 'but all rules together are bounded')
 })
 
 t.test('ordinary rules run as before', async (t) => {
