@@ -14,6 +14,8 @@ export interface Question {
   /** `/kubestage/v1/…`, or any other of the API. */
   path: string
   body?: unknown
+  /** Instead of `body`: sent as it is. */
+  text?: string
   /** What a terminal shows when the answer takes long. Default: that it is asked for. */
   doing?: string
 }
@@ -39,10 +41,15 @@ export async function askKubelet(access: ClusterAccess, node: string, question: 
 /** The answer as it comes. */
 export async function openAnswer(
   access: ClusterAccess,
-  { method = 'GET', path, body }: Omit<Question, 'doing'>,
+  {
+    method = 'GET',
+    path,
+    body,
+    text: sent = body === undefined ? undefined : JSON.stringify(body),
+  }: Omit<Question, 'doing'>,
   clock: Clock = realClock,
 ): Promise<IncomingMessage> {
-  const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
+  const payload = sent === undefined ? undefined : Buffer.from(sent)
   const headers = {
     ...(access.token && { authorization: `Bearer ${access.token}` }),
     ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),

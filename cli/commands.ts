@@ -44,6 +44,10 @@ export const commands: Readonly<Record<string, Entry>> = {
     load: () => import('./terminations/index.ts'),
   },
   journal: { summary: 'print the requests that came to the API server', load: () => import('./journal.ts') },
+  load: {
+    summary: 'send requests to the pods of a Service, and count the lost ones',
+    load: () => import('./load/index.ts'),
+  },
   record: { summary: 'write what happens in a cluster to a file', load: () => import('./record.ts') },
   ui: { summary: 'print a link to the page of a cluster, or of a record', load: () => import('./ui/index.ts') },
   export: { summary: 'make a picture or a page of a record', load: () => import('./export/index.ts') },

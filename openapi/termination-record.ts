@@ -81,6 +81,11 @@ export const terminationRecord: Addition[] = [
         'TerminatedContainer',
         'The containers that were stopped, in the order of their ends. Absent: none ran, or nobody saw.',
       ),
+      lostRequests: list(
+        'LostRequests',
+        'LostRequests',
+        'Requests that `kubestage load` sent to the pod, and that were lost from the time of this end on.',
+      ),
     },
   },
   {
@@ -107,6 +112,14 @@ export const terminationRecord: Addition[] = [
       time: { go: 'Time', shape: '*Time', goType: 'v1.Time', description: 'When.' },
       gracePeriodSeconds: whole('GracePeriodSeconds', 'Grace period asked for. Absent when the request left it open.'),
       reason: text('Reason', 'Reason given.'),
+    },
+  },
+  {
+    type: `${own}.LostRequests`,
+    description: 'LostRequests tells how many requests were lost in one way.',
+    fields: {
+      kind: text('Kind', 'refused, unreachable, timeout, reset, cut, invalid or 5xx.'),
+      count: whole('Count', 'How many.'),
     },
   },
   {

@@ -28,6 +28,7 @@ export const termination = resource<Termination>({
     column('Workload', 'Workload that the pod belonged to.', wide),
     column('Phase', 'Phase the pod ended in.', wide),
     column('Node', 'Node that the pod ran on.', wide),
+    column('Lost', 'Requests that kubestage load sent to the pod, and that were lost.', wide),
     column('Details', 'What happened, and who asked for what reason, in full.', wide),
   ],
   cells,
@@ -109,6 +110,7 @@ function cells(object: Termination, nowMs: number): unknown[] {
     object.workload ?? '',
     phase ?? '',
     nodeName ?? '',
+    (object.lostRequests ?? []).map(({ kind, count }) => `${count} ${kind}`).join(', '),
     [verdict, asker && `asked by ${asker}`, reason && `reason: ${reason}`].filter(Boolean).join('; '),
   ]
 }

@@ -1,10 +1,4 @@
-/** One request; times in milliseconds of one clock. */
-export interface Sample {
-  startMs: number
-  endMs: number
-  /** `lost`: it reached no process; `cut`: it was under way. */
-  outcome: 'answered' | 'lost' | 'cut'
-}
+import type { Sample } from '../load/request.ts'
 
 export interface LoadSummary {
   sent: number

@@ -1,6 +1,6 @@
-import type { Clock, Timer } from '../../shared/clock/clock.ts'
-import { request } from '../../shared/http/node-http.ts'
-import type { Sample } from './load-summary.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { Pace } from '../load/pace.ts'
+import { type Sample, send } from '../load/request.ts'
 
 export interface LoadOptions {
   url: URL
@@ -21,62 +21,37 @@ const betweenMs = 50
 const leastBetweenMs = 5
 const mostAtOnce = 16
 /** Of the machine. */
-const requestTimeoutMs = 30_000
+const timeoutMs = 30_000
 const firstAnswerMs = 20_000
 
 export function startLoad({ url, clock }: LoadOptions): Load {
   const samples: Sample[] = []
-  const running = new Set<Promise<void>>()
   const first = Promise.withResolvers<void>()
   const patience = clock.machine.setTimer(firstAnswerMs, () =>
     first.reject(new Error(`${url} answered no request within ${firstAnswerMs / 1000} s`)),
   )
   let isAnswered = false
-  let timer: Timer | undefined
-  const tick = (): void => {
-    if (running.size < mostAtOnce) {
-      const one: Promise<void> = send(url, clock).then((sample) => {
-        running.delete(one)
-        if (sample.outcome === 'answered' && !isAnswered) {
-          isAnswered = true
-          patience.cancel()
-          first.resolve()
-        }
-        // Before it serves there is nothing to lose.
-        if (isAnswered) samples.push(sample)
-      })
-      running.add(one)
-    }
-    timer = clock.machine.setTimer(Math.max(leastBetweenMs, betweenMs / clock.scale), tick)
-  }
-  tick()
+  const pace = new Pace({
+    clock: clock.machine,
+    betweenMs: Math.max(leastBetweenMs, betweenMs / clock.scale),
+    mostAtOnce,
+    async send() {
+      const sample = await send({ url, timeoutMs }, clock)
+      if (sample?.outcome === 'answered' && !isAnswered) {
+        isAnswered = true
+        patience.cancel()
+        first.resolve()
+      }
+      // Before it serves there is nothing to lose.
+      if (sample && isAnswered) samples.push(sample)
+    },
+  })
   return {
     answered: first.promise,
     async stop() {
-      timer?.cancel()
       patience.cancel()
-      await Promise.all(running)
+      await pace.stop()
       return samples
     },
   }
-}
-
-function send(url: URL, clock: Clock): Promise<Sample> {
-  const startMs = clock.now()
-  return new Promise((resolve) => {
-    let isConnected = false
-    const end = (outcome: Sample['outcome']): void => resolve({ startMs, endMs: clock.now(), outcome })
-    // A program that accepted the connection, or answered that it cannot serve, got the request.
-    const fail = (): void => end(isConnected ? 'cut' : 'lost')
-    const outgoing = request(url, { agent: false, timeout: requestTimeoutMs }, (answer) => {
-      const isUnavailable = (answer.statusCode ?? 0) >= 500
-      answer.on('error', fail)
-      answer.on('close', () => (answer.complete ? end(isUnavailable ? 'lost' : 'answered') : fail()))
-      answer.resume()
-    })
-    outgoing.on('socket', (socket) => socket.once('connect', () => (isConnected = true)))
-    outgoing.on('timeout', () => outgoing.destroy())
-    outgoing.on('error', fail)
-    outgoing.end()
-  })
 }

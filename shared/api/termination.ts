@@ -28,6 +28,13 @@ export interface Termination {
   /** Of the pod as a whole; set by the server. */
   steps?: TerminationStep[]
   containers?: TerminatedContainer[]
+  /** Requests that `kubestage load` sent to the pod, and that were lost. */
+  lostRequests?: LostRequests[]
+}
+export interface LostRequests {
+  /** A LossKind of shared/record/format.ts. */
+  kind: string
+  count: number
 }
 /** The kinds of verdicts; a record's text has the figures. */
 export type VerdictType =

@@ -21,6 +21,8 @@ export interface Option<Value> {
   help: string
   /** One letter: `o` for `-o`. */
   short?: string
+  /** Given as a flag alone: the variable and the key of this name mean something else. */
+  flagOnly?: true
 }
 
 /**

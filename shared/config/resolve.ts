@@ -35,11 +35,12 @@ export async function resolveOptions<const Table extends Options>(
   sources: Sources,
 ): Promise<Resolved<Table>> {
   const line = parseCommandLine(sources.args, table)
-  const variables = fromVariables(table, sources.env)
+  const shared: Options = Object.fromEntries(Object.entries(table).filter(([, { flagOnly }]) => !flagOnly))
+  const variables = fromVariables(shared, sources.env)
   const file = (line.values.config ?? variables.config ?? defaultFile(sources)) as string | undefined
   const layers: [Origin, Record<string, unknown>][] = [
     ['default', defaultsOf(table)],
-    ['config file', file && !line.help ? await fromFile(file, table, sources) : {}],
+    ['config file', file && !line.help ? await fromFile(file, shared, sources) : {}],
     ['variable', variables],
     ['flag', line.values],
   ]

@@ -1,9 +1,10 @@
 /** What `kubestage rehearse` makes of what it reads and sees; the running of it is in test/e2e. */
 import t from 'tap'
+import type { Sample } from '../../cli/load/request.ts'
 import { hasSucceeded, isOver } from '../../cli/rehearse/end-by-itself.ts'
 import { inRounds, Lanes } from '../../cli/rehearse/lanes.ts'
 import { loadLines } from '../../cli/rehearse/load-lines.ts'
-import { type Sample, summarize } from '../../cli/rehearse/load-summary.ts'
+import { summarize } from '../../cli/rehearse/load-summary.ts'
 import { checkManifest } from '../../cli/rehearse/manifest-checks.ts'
 import type { Observation } from '../../cli/rehearse/observation.ts'
 import { judge } from '../../cli/rehearse/verdict.ts'
