@@ -36,7 +36,7 @@ export class Endpoints {
   /** As the API says, before clients hear of it. */
   #now: Endpoint[] = []
   #turn = 0
-  /** Nothing while nobody sends: the first requests wait for the pods that there are. */
+  /** Zero before the first request, which goes to the pods that there are by then. */
   #delayMs = 0
   #last = ''
   #isBegun = false

@@ -1,7 +1,7 @@
 import type { RecordedLoad } from '../../shared/record/format.ts'
 import type { Sample } from './request.ts'
 
-/** Whose requests a line counts. */
+/** The pod or Service whose requests a line counts. */
 export type LineOf = Pick<RecordedLoad, 'target' | 'namespace' | 'uid' | 'service'>
 
 /** What clients saw, interval by interval from `fromMs` on, as lines of a record. */

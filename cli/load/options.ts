@@ -24,7 +24,11 @@ export const loadOptions = {
     help: 'How long requests are sent, from 1s to 1h; Ctrl-C ends it earlier',
   }),
   path: option(pathType, { default: '/', help: 'Path and query of each request', flagOnly: true }),
-  port: option(portType, { default: '', help: 'Port of the target, by number or name, if it has several', flagOnly: true }),
+  port: option(portType, {
+    default: '',
+    help: 'Port of the target, by number or name, if it has several',
+    flagOnly: true,
+  }),
   host: option(text, { default: '', help: 'Host header; by default the name of the Service', flagOnly: true }),
   header: option(headerType, { default: [], help: 'Another header, as "Name: value"; repeatable', flagOnly: true }),
   timeout: option(durationFrom({ min: '100ms', max: '5m' }), {

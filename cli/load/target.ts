@@ -29,7 +29,10 @@ export interface ServicePort {
   port: number
 }
 
-/** The port that clients of a Service use. Throws a ConfigError where there is none for HTTP requests, or no single one. */
+/**
+ * The port that clients of a Service use. Throws a ConfigError if there is none for HTTP requests, or several and none is
+ * wanted.
+ */
 export function servicePort({ metadata, spec }: Service, wanted: string): ServicePort {
   const service = `Service ${metadata.name}`
   if (spec?.type === 'ExternalName')

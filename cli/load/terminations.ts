@@ -17,7 +17,10 @@ const slackMs = 1_000
 const waitMs = 5_000
 const betweenMs = 100
 
-/** Losses by the record of the end that they belong to: the last one that had begun. Losses before the first have none. */
+/**
+ * Finds the record that lost requests belong to: that of the last end that had begun. Requests lost before the first
+ * end belong to none.
+ */
 export function byRecord(records: readonly Termination[], lost: readonly LostAt[]): Map<Termination, LostRequests[]> {
   const begun = records
     .map((record) => ({ record, fromMs: parseTime(record.startTime ?? '') - slackMs }))

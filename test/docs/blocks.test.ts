@@ -5,6 +5,7 @@
  * - `terminal=NAME`: a terminal of its own, in which the block goes on; a `text` block of the same mark waits for what it prints
  * - `exit=N`: the block's last command ends with this exit code
  * - `any-order`: programs print this side by side, and others may print as well
+ * - `any-numbers`: numbers between blanks differ from run to run
  * - `not-run="…"`: why the block cannot be run here
  * - `with="…"`: typed before, unseen: what the page takes for granted
  */
@@ -83,6 +84,7 @@ const visits: readonly Visit[] = [
   { pages: ['docs/tour.md'], busyPorts },
   { pages: ['docs/kubectl.md'], busyPorts },
   { pages: ['docs/reasons.md', 'docs/nodes.md', 'docs/metrics.md', 'docs/rehearse.md'], ...cluster },
+  { pages: ['docs/load.md'], ...cluster },
   {
     pages: [
       'docs/test-suites.md',
@@ -178,7 +180,8 @@ async function follow(t: Test, visit: Visit, kubectl: string): Promise<void> {
 
 /** Also what comes later than the block's own end counts: something may print in the background. */
 async function compare(t: Test, { at, text, marks }: Block, terminal: Terminal | undefined): Promise<void> {
-  const isShown = (): boolean => shows(text, terminal?.output() ?? '', { anyOrder: 'any-order' in marks })
+  const isShown = (): boolean =>
+    shows(text, terminal?.output() ?? '', { anyOrder: 'any-order' in marks, anyNumbers: 'any-numbers' in marks })
   await until(isShown, { what: at }).catch(() => {})
   if (isShown()) t.pass(at)
   else t.fail(`${at}: shows what was not printed`, { printed: terminal?.output().split('\n') })
