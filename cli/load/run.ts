@@ -110,6 +110,7 @@ class LoadRun {
   /** Resolves when the last request is over, and all is recorded; at a second Ctrl-C at once. */
   async run(stopped: Promise<{ again: Promise<void> }>): Promise<LoadReport> {
     const { settings } = this.#parts
+    this.#announce()
     const startMs = realClock.monotonic()
     const pace = new Pace({
       clock: realClock,
@@ -176,10 +177,20 @@ class LoadRun {
     else lost.push({ atMs, kind, count: 1 })
   }
 
+  #announce(): void {
+    const { rate, duration, target } = this.#parts.settings
+    const what = `${rate} requests a second to ${this.#pods()} of ${target.kind} ${target.name}`
+    process.stderr.write(`Sending ${what} for ${duration / 1_000} s; Ctrl-C ends it earlier.\n`)
+  }
+
   #progress(): string {
     const { sent, answered } = this.#tally.all
+    return `${sent} sent, to ${this.#pods()} now; ${lostOf({ sent, answered })} lost`
+  }
+
+  #pods(): string {
     const { size } = this.#parts.endpoints
-    return `${sent} sent to ${size} ${size === 1 ? 'pod' : 'pods'}, ${lostOf({ sent, answered })} lost`
+    return `${size} ${size === 1 ? 'pod' : 'pods'}`
   }
 }
 

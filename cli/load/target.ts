@@ -30,8 +30,8 @@ export interface ServicePort {
 }
 
 /**
- * The port that clients of a Service use. Throws a ConfigError if there is none for HTTP requests, or several and none is
- * wanted.
+ * The port that clients of a Service use. Throws a ConfigError if there is none for HTTP requests, or several and no
+ * choice.
  */
 export function servicePort({ metadata, spec }: Service, wanted: string): ServicePort {
   const service = `Service ${metadata.name}`
