@@ -84,6 +84,7 @@ t.test('there are the documents that a real server has', async (t) => {
     'ObjectMeta',
     'apis/kubestage.dev',
     'apis/kubestage.dev/v1',
+    'dev.kubestage.v1.LostRequests',
     'dev.kubestage.v1.TerminatedContainer',
     'dev.kubestage.v1.Termination',
     'dev.kubestage.v1.TerminationList',
