@@ -4,9 +4,11 @@ import { pathToFileURL } from 'node:url'
 import { packageRoot } from '../cluster/package.ts'
 import { stateDirectory, writingState } from '../cluster/state-directory.ts'
 import { spawnDetached } from '../cluster/supervisor/detached.ts'
+import { lastWords } from '../cluster/supervisor/last-words.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { ConfigError } from '../shared/config/option.ts'
 import { makeFolder } from '../shared/files/make-folder.ts'
+import { lowLimits } from '../shared/limits/low-limits.ts'
 
 const patienceMs = 60_000
 
@@ -51,13 +53,13 @@ export async function startDetached({
   closeSync(log)
   const late = Promise.withResolvers<never>()
   const timer = clock.setTimer(patienceMs, () =>
-    late.reject(new ConfigError(`not ready after ${patienceMs / 1000} s; ${logFile} tells why`)),
+    late.reject(new ConfigError(`not ready after ${patienceMs / 1000} s; ${logFile} tells why${lowLimits()}`)),
   )
   signal.addEventListener('abort', () => late.reject(signal.reason))
   try {
     const words = await Promise.race([child.firstWords, late.promise])
     if (words?.state === 'ready') return { url: words.url, pid: child.pid }
-    throw new ConfigError(words?.why ?? `it ended at once; ${logFile} may tell why`)
+    throw new ConfigError(words?.why ?? `it ended at once (${await child.ended})${lastWords(logFile)}${lowLimits()}`)
   } catch (error) {
     await child.end()
     throw error

@@ -20,9 +20,12 @@ export async function main(): Promise<void> {
     process.exitCode = await run(process.argv.slice(2))
   } catch (error) {
     const known = error instanceof ConfigError ? error : inOneSentence(error as Error)
-    process.stderr.write(`kubestage: ${known?.message ?? (error as Error).stack}\n`)
+    const limits = known ? '' : (await import('../shared/limits/low-limits.ts')).lowLimits()
+    const { message, stack = message } = known ?? (error as Error)
+    const why = known || limits ? message + limits : stack
+    process.stderr.write(`kubestage: ${why}\n`)
     process.exitCode = known?.exitCode ?? 1
-    await tellStarter({ state: 'failed', why: known?.message ?? (error as Error).stack ?? '' })
+    await tellStarter({ state: 'failed', why })
   }
   process.exit()
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { whyRefused } from '../../shared/config/system-errors.ts'
 import type { PodsFate } from './pods-fate.ts'
 
 export interface ChildSpec {
@@ -43,7 +44,7 @@ export class Child implements Supervised {
     closeSync(log)
     this.#process.stdin?.on('error', () => {}) // it has ended; `ended` tells
     this.ended = new Promise<Ending>((resolve) => {
-      this.#process.once('error', (error) => resolve(`cannot be started: ${error.message}`))
+      this.#process.once('error', (error) => resolve(`cannot be started: ${whyRefused(error)}`))
       this.#process.once('exit', (code, signal) => resolve(code === null ? `${signal}` : `exit code ${code}`))
     }).finally(() => {
       this.#isEnded = true

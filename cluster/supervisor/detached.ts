@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { whyRefused } from '../../shared/config/system-errors.ts'
 import type { FirstWords } from './starter.ts'
 
 export interface Detached {
@@ -6,6 +7,8 @@ export interface Detached {
   pid: number
   /** Resolves to what it says when it is ready or gives up; to undefined when it ends without a word. */
   firstWords: Promise<FirstWords | undefined>
+  /** Resolves to how it ended: `exit code 1`, `SIGKILL`. */
+  ended: Promise<string>
   /** Asks it to end; resolves when it has. */
   end(): Promise<void>
 }
@@ -16,13 +19,15 @@ export function spawnDetached([command = '', ...args]: readonly string[], log: n
   const child = spawn(command, args, { detached: true, stdio: [...stdio] })
   const first = Promise.withResolvers<FirstWords | undefined>()
   child.once('message', (words) => first.resolve(words as FirstWords))
-  const ended = Promise.withResolvers<void>()
-  for (const event of ['exit', 'error'] as const) child.once(event, () => ended.resolve())
+  const ended = Promise.withResolvers<string>()
+  child.once('exit', (code, signal) => ended.resolve(code === null ? `${signal}` : `exit code ${code}`))
+  child.once('error', (error) => ended.resolve(`cannot be started: ${whyRefused(error)}`))
   void ended.promise.then(() => first.resolve(undefined))
   child.unref()
   return {
     pid: child.pid ?? 0,
     firstWords: first.promise,
+    ended: ended.promise,
     async end() {
       child.kill('SIGTERM')
       child.ref()

@@ -5,7 +5,9 @@ import { readRegularFile } from '../../shared/files/regular-file.ts'
  * why` where it wrote nothing. A cluster that does not start may take its folder with it, and the file with it.
  */
 export function lastWords(logFile: string): string {
-  const last = lines(logFile).at(-1)
+  const all = lines(logFile)
+  // A crash of Node prints its reason first, then a stack.
+  const last = all.find((line) => /^# Fatal|pthread_create:/.test(line)) ?? all.at(-1)
   return last === undefined ? `; ${logFile} tells why` : `; its last words: ${wordsOf(last)} (${logFile})`
 }
 

@@ -1,15 +1,16 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { repository, startCommand } from '../harness/cluster.ts'
@@ -180,10 +181,30 @@ t.test('what never ends, or never begins, in the place of a file', async (t) => 
   }
 })
 
-const pipesIn = (folder: string): string[] =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFIFO())
-    .map(({ name }) => name)
+t.test('limits of the shell are named', async (t) => {
+  if (process.getuid?.() !== 0) return skipOrFail(t, 'only root can be another user')
+  const place = mkdtempSync(join(tmpdir(), 'kubestage-limited-'))
+  t.teardown(() => rmSync(place, { recursive: true, force: true }))
+  chmodSync(place, 0o777)
+  for (const [limit, named] of [
+    ['--nproc=10', '10 processes (ulimit -u)'],
+    ['--as=2000000000', '1907 MB of addresses (ulimit -v)'],
+    ['--nofile=25', '25 open files (ulimit -n)'],
+  ] as const) {
+    const up = [process.execPath, join(repository, 'bin', 'kubestage.mjs'), 'up', '-d', '--port=0', '--nodes=0']
+    const args = ['--reuid=54321', '--regid=54321', '--clear-groups', 'prlimit', limit, ...up]
+    const env = { ...process.env, HOME: place }
+    const { status, stderr } = spawnSync('setpriv', [...args, `--state-dir=${join(place, 'state')}`], {
+      encoding: 'utf8',
+      env,
+    })
+    t.not(status, 0, limit)
+    t.match(
+      stderr.split('\n').findLast((line) => line.startsWith('kubestage:')),
+      named,
+    )
+  }
+})
 
 t.test('a cluster whose folder is removed ends: no command would find it any more', async (t) => {
   const stateDir = join(folder, 'removed')

@@ -171,6 +171,12 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
 
   await create('stays').catch(() => {})
   t.match(await ask('down'), { code: 0, output: 'Stopped.\n' })
+  const entries = readdirSync(stateDir, { recursive: true, withFileTypes: true })
+  t.same(
+    entries.filter((entry) => !entry.isFile() && !entry.isDirectory()).map(({ name }) => name),
+    [],
+    'no pipe',
+  )
   t.same(processesWith(stateDir), [], 'nothing is left')
   const again = await json('up', '-d', '--port=0', '--kubelet=false')
   t.match(again, { url: /^https:/, pid: Number, kubeconfig: join(stateDir, 'kubeconfig') })

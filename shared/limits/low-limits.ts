@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs'
+
+/** Below these a cluster may not start. Root has as many processes as it wants. */
+const rows = [
+  { row: 'Max processes', least: 100, unit: 1, shown: 'processes (ulimit -u)', isForRoot: false },
+  { row: 'Max open files', least: 256, unit: 1, shown: 'open files (ulimit -n)', isForRoot: true },
+  { row: 'Max address space', least: 8 << 10, unit: 1024 ** 2, shown: 'MB of addresses (ulimit -v)', isForRoot: true },
+]
+
+/** `; a limit of this shell may be why: 20 processes (ulimit -u)`; empty where none is low, or there is no /proc. */
+export function lowLimits(text = ownLimits(), uid = process.getuid?.()): string {
+  const low = rows.flatMap(({ row, least, unit, shown, isForRoot }) => {
+    const limit = Number(new RegExp(`^${row} +(\\d+)`, 'm').exec(text)?.[1] ?? Number.NaN) / unit
+    return limit < least && (uid !== 0 || isForRoot) ? [`${Math.floor(limit)} ${shown}`] : []
+  })
+  return low.length > 0 ? `; a limit of this shell may be why: ${low.join(', ')}` : ''
+}
+
+function ownLimits(): string {
+  try {
+    return readFileSync('/proc/self/limits', 'utf8')
+  } catch {
+    return ''
+  }
+}
