@@ -73,6 +73,9 @@ const defaultMaxTerminations = 2_000
 const administrator: User = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] }
 const self: User = { name: 'system:apiserver', groups: ['system:masters'] }
 
+/** An object may grow by patches, and by its managedFields. */
+const storedPerBody = 3
+
 /** Puts the server together; resolves when it listens. */
 export async function startApiServer(given: ApiServerConfig): Promise<ApiServer> {
   const { storage = createMemoryStorage() } = given
@@ -87,7 +90,9 @@ export async function startApiServer(given: ApiServerConfig): Promise<ApiServer>
   Object.assign(workLimits, {
     bodyValues: limits.maxRequestBodyValues,
     celSteps: limits.maxCelSteps,
+    schemaSteps: limits.maxSchemaSteps,
     statusCauseBytes: limits.maxStatusCauseBytes,
+    objectBytes: storedPerBody * limits.maxRequestBodyBytes,
   })
   const engine = new Engine({ config, catalog, storage, watchBacklog, self, several })
   await engine.load()

@@ -142,7 +142,10 @@ function conversionWebhook(
   }
 }
 
-/** An old value as the schema of the version it is stored in would have it now. */
+/**
+ * An old value as the schema of the version it is stored in would have it now. Of defaults that make it too large, it
+ * has the first ones: the object must stay readable.
+ */
 function normalise(object: KubeObject, schema: JSONSchemaProps): void {
   prune(object, schema, { root: true })
   applyDefaults(object, schema)

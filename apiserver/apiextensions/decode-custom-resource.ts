@@ -1,7 +1,8 @@
 import { asUntyped } from '../../shared/api/exact-json.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
-import type { Decoded } from '../validation/decoder.ts'
+import { type Decoded, DecodeError } from '../validation/decoder.ts'
 import { firstErrors } from '../validation/strict-errors.ts'
+import { workLimits } from '../work-limits.ts'
 import { decodeEmbedded, decodeMetadata } from './object-meta.ts'
 import { applyDefaults, type ForbiddenNulls } from './schema/defaulting.ts'
 import type { JSONSchemaProps, JsonObject } from './schema/json-schema.ts'
@@ -17,7 +18,11 @@ export function decodeCustomResource(body: JsonObject, schema: JSONSchemaProps, 
   const pruned = firstErrors(prune(fields, schema, { root: true }))
   const unknown = pruned.map((path) => `unknown field ${JSON.stringify(path)}`)
   const embedded = decodeEmbedded(fields, schema)
-  applyDefaults(fields, withoutMeta(schema), nulls)
+  if (!applyDefaults(fields, withoutMeta(schema), nulls))
+    throw Object.assign(
+      new DecodeError(`the defaults of its schema would add more than ${workLimits.defaultBytes} bytes to the object`),
+      { limit: 'schemaDefaults' },
+    )
   const object: KubeObject = { metadata, ...fields }
   return { object, strictErrors: [...strictErrors, ...unknown, ...embedded] }
 }

@@ -6,6 +6,7 @@ import { validateEmbedded } from './object-meta.ts'
 import type { ScaleAccess } from './scale.ts'
 import { type JSONSchemaProps, ownProperty } from './schema/json-schema.ts'
 import { validateListTypes } from './schema/list-types.ts'
+import { SchemaWork } from './schema/schema-work.ts'
 import { validateValue } from './schema/value-validator.ts'
 
 /** What an object of a version is held against. */
@@ -38,11 +39,12 @@ export function validateCustomResource(
   const { schema, scale } = version
   const value = whole(object, version)
   const before = old && whole(old, version)
+  const work = new SchemaWork()
   const errors = [
-    ...validateValue(value, schema, { old: before }),
+    ...validateValue(value, schema, { old: before, work }),
     ...(scale === undefined ? [] : validateReplicas(object, specReplicas(scale), statusReplicas(scale))),
     ...validateEmbedded(object, schema),
-    ...newListErrors(object, old, schema),
+    ...newListErrors(object, old, schema, work),
   ]
   return [...errors, ...checkRules({ value, old: before, warn }, version, errors)]
 }
@@ -56,20 +58,28 @@ export function validateCustomResourceStatus(
 ): FieldError[] {
   const { schema, scale } = version
   const statusSchema = ownProperty(schema.properties, 'status')
+  const work = new SchemaWork()
   const errors = [
     ...(statusSchema === undefined || object.status === undefined
       ? []
-      : validateValue(object.status, statusSchema, { path: 'status', old: old.status })),
+      : validateValue(object.status, statusSchema, { path: 'status', old: old.status, work })),
     ...(scale === undefined ? [] : validateReplicas(object, statusReplicas(scale))),
-    ...newListErrors(object, old, schema),
+    ...newListErrors(object, old, schema, work),
   ]
   return [...errors, ...checkRules({ value: whole(object, version), old: whole(old, version), warn }, version, errors)]
 }
 
 /** A list whose items were not unique before may stay so. */
-function newListErrors(object: KubeObject, old: KubeObject | undefined, schema: JSONSchemaProps): FieldError[] {
-  const errors = validateListTypes(object, schema)
-  return errors.length > 0 && old !== undefined && validateListTypes(old, schema).length > 0 ? [] : errors
+function newListErrors(
+  object: KubeObject,
+  old: KubeObject | undefined,
+  schema: JSONSchemaProps,
+  work: SchemaWork,
+): FieldError[] {
+  if (work.isSpent) return []
+  const errors = validateListTypes(object, schema, work)
+  if (errors.length === 0 || old === undefined || work.isSpent) return errors
+  return validateListTypes(old, schema, work).length > 0 && !work.isSpent ? [] : errors
 }
 
 /** Objects are stored without saying what they are; schemas may still speak of it. */
@@ -114,7 +124,7 @@ function checkRules(
   errors: FieldError[],
 ): FieldError[] {
   if (rules === undefined) return []
-  if (errors.some((error) => BLOCKING.has(error.type)))
+  if (errors.some(({ type, limit }) => BLOCKING.has(type) || limit === 'maxSchemaSteps'))
     return [
       invalid(
         NO_FIELD,

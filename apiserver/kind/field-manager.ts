@@ -1,12 +1,14 @@
 import { apiVersionOf } from '../../shared/api/api-version.ts'
-import { plainError } from '../../shared/api/status-errors.ts'
+import { plainError, requestEntityTooLarge } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { type ApplyRequest, apply, type FieldWrite, updateManagedFields } from '../patch/apply.ts'
 import type { ManagedFieldsEntry } from '../patch/managed-fields.ts'
 import { ConversionError, type KindVersions, type ManagedKind } from '../patch/managed-kind.ts'
 import { builtInType } from '../patch/structured-merge/built-in.ts'
+import { TooManyFields } from '../patch/structured-merge/field-count.ts'
 import { fieldPaths, union } from '../patch/structured-merge/fields.ts'
 import { equals, type JsonMap } from '../values/json-map.ts'
+import { workLimits } from '../work-limits.ts'
 import { defaultResetFields } from './reset-fields.ts'
 import type { ResourceDefinition } from './resource-definition.ts'
 
@@ -52,7 +54,8 @@ const versionsOf = (siblings: NonNullable<ResourceDefinition['siblings']>): Kind
 
 /**
  * Sets the managedFields of an object that is to be created (`live` undefined), or to replace the live one. Never fails
- * a write: an object whose fields cannot be tracked (an item of a keyed list without its key) loses its managedFields.
+ * a write: an object whose fields cannot be tracked (too many, or an item of a keyed list without its key) loses its
+ * managedFields.
  */
 export function trackFields(
   definition: ResourceDefinition,
@@ -77,6 +80,10 @@ export function applyFields(
   try {
     return apply(managedKind(definition), live as JsonMap | undefined, config, request)
   } catch (error) {
+    if (error instanceof TooManyFields)
+      throw requestEntityTooLarge(
+        `the object has more fields than the server keeps owners of: limit is ${workLimits.managedFields}; apply an object of fewer fields, or create and update it without server-side apply`,
+      ).atLimit('managedFields')
     if (error instanceof ConversionError) throw plainError(`failed to convert new object: ${error.message}`)
     throw error
   }

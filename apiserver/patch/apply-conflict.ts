@@ -1,4 +1,6 @@
 import { StatusError } from '../../shared/api/status-error.ts'
+import { causeBytes } from '../validation/cut-text.ts'
+import { workLimits } from '../work-limits.ts'
 import { identifier, type ManagedFieldsEntry } from './managed-fields.ts'
 import { type FieldsV1, paths } from './structured-merge/fields.ts'
 import { printPath } from './structured-merge/path-element.ts'
@@ -9,26 +11,37 @@ export interface Conflict {
   fields: FieldsV1
 }
 
-/** 409 with a cause for each field. */
+/** 409 with a cause for each field; of more than fit into the answer, the first ones and how many there are. */
 export function applyConflict(conflicts: Conflict[]): StatusError {
   const owners = [...conflicts].sort((a, b) => (identifier(a.entry) < identifier(b.entry) ? -1 : 1))
-  const found = owners.map(({ entry, fields }) => ({
-    manager: printManager(entry),
-    fields: [...paths(fields)].map(printPath),
-  }))
-  const causes = found.flatMap(({ manager, fields }) =>
-    fields.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${manager}`, field })),
-  )
+  const causes: { reason: string; message: string; field: string }[] = []
+  const lines: string[] = []
+  let count = 0
+  let bytes = 0
+  for (const { entry, fields } of owners) {
+    const manager = printManager(entry)
+    const message = `conflict with ${manager}`
+    const before = causes.length
+    for (const path of paths(fields)) {
+      count++
+      if (bytes > workLimits.statusCauseBytes) continue
+      const field = printPath(path)
+      bytes += causeBytes(field, message)
+      causes.push({ reason: 'FieldManagerConflict', message, field })
+    }
+    if (causes.length === before) continue
+    lines.push(`conflicts with ${manager}:`, ...causes.slice(before).map(({ field }) => `- ${field}`))
+  }
+  const left = count - causes.length
+  if (left > 0) lines.push(`and ${left} more conflicts`)
   const [first] = causes
   const message =
-    causes.length === 1 && first
+    count === 1 && first
       ? `Apply failed with 1 conflict: ${first.message}: ${first.field}`
-      : `Apply failed with ${causes.length} conflicts: ${found
-          .map(({ manager, fields }) =>
-            [`conflicts with ${manager}:`, ...fields.map((field) => `- ${field}`)].join('\n'),
-          )
-          .join('\n')}`
-  return new StatusError({ code: 409, reason: 'Conflict', message, details: { causes } })
+      : `Apply failed with ${count} conflicts: ${lines.join('\n')}`
+  return new StatusError({ code: 409, reason: 'Conflict', message, details: { causes } }).atLimit(
+    left > 0 ? 'maxStatusCauseBytes' : undefined,
+  )
 }
 
 function printManager({ manager, operation, apiVersion, subresource }: ManagedFieldsEntry): string {

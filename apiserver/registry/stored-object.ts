@@ -1,4 +1,5 @@
 import { parseStored, toJson } from '../../shared/api/exact-json.ts'
+import { requestEntityTooLarge } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { ConversionWebhook, ResourceDefinition, VersionConversion } from '../kind/resource-definition.ts'
 import { withoutStorageVersion, withStorageVersion } from '../kind/storage-version.ts'
@@ -8,6 +9,7 @@ import { joined } from '../storage/packed-text.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import { copy } from '../values/json-map.ts'
 import { jsonOf } from '../values/recurring.ts'
+import { workLimits } from '../work-limits.ts'
 import { decodeParts } from './decode-parts.ts'
 
 /**
@@ -75,6 +77,10 @@ export function encodeForStorage(definition: ResourceDefinition, object: KubeObj
 /** A custom resource's value says which version it is: its definition may change. */
 function encodeVersioned({ custom, storageVersion }: ResourceDefinition, object: KubeObject): string {
   const value = encodeObject(object)
+  if (value.length > workLimits.objectBytes)
+    throw requestEntityTooLarge(
+      `the object would have ${value.length} bytes as it is stored: limit is ${workLimits.objectBytes}`,
+    ).atLimit('storedObject')
   return custom && storageVersion !== undefined ? withStorageVersion(value, storageVersion) : value
 }
 

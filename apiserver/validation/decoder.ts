@@ -16,7 +16,10 @@ import { jsonWord } from './json-word.ts'
 import { firstErrors } from './strict-errors.ts'
 
 /** The body is not of the type; the message is Go's, without a prefix that names the request. */
-export class DecodeError extends Error {}
+export class DecodeError extends Error {
+  /** Name of the server's limit that was reached. */
+  limit: string | undefined
+}
 
 export interface Decoded<T = KubeObject> {
   /** `{metadata: {name, …}, …}`: without kind and apiVersion, ready to be encoded. */

@@ -3,6 +3,7 @@ import { toJson } from '../../shared/api/exact-json.ts'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import { type GroupKind, invalid as invalidStatus } from '../../shared/api/status-errors.ts'
 import { workLimits } from '../work-limits.ts'
+import { causeBytes, cutTo } from './cut-text.ts'
 import type { FieldError, FieldErrors, FieldErrorType } from './field-errors.ts'
 
 export const required = (field: string, detail = ''): FieldError => ({ type: 'FieldValueRequired', field, detail })
@@ -101,12 +102,13 @@ export function invalidObject(subject: GroupKind, name: string, errors: FieldErr
   let bytes = 0
   let limit: string | undefined
   for (const error of errors) {
-    if (bytes > workLimits.statusCauseBytes) break
     limit ??= error.limit
-    const body = errorBody(error)
-    messages.add(`${error.field}: ${body}`)
-    causes.push({ reason: error.type, message: body, field: error.field })
-    bytes += error.field.length + body.length
+    const field = cutTo(error.field, workLimits.statusCauseBytes)
+    const body = cutTo(errorBody(error), workLimits.statusCauseBytes)
+    if (causes.length > 0 && bytes + causeBytes(field, body) > workLimits.statusCauseBytes) break
+    messages.add(`${field}: ${body}`)
+    causes.push({ reason: error.type, message: body, field })
+    bytes += causeBytes(field, body)
   }
   const left = errors.length - causes.length
   if (left > 0) {

@@ -117,7 +117,7 @@ export function decodeBody(
   try {
     decoded = decodeObject(expected, body)
   } catch (error) {
-    if (error instanceof DecodeError) throw refuse(error.message)
+    if (error instanceof DecodeError) throw refuse(error.message).atLimit(error.limit)
     throw error
   }
   if (fieldValidation === 'Ignore') return { object: decoded.object, strictErrors: [] }

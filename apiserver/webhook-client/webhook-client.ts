@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
 import { parseExact } from '../../shared/api/exact-json.ts'
+import { Gathered } from '../../shared/client/gathered.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { cutTo } from '../validation/cut-text.ts'
 import { scanJson } from '../validation/json-scanner.ts'
 import { jsonWord } from '../validation/json-word.ts'
 import { CallError, checkServerIdentity, codeError, transportError } from './call-errors.ts'
@@ -103,7 +105,8 @@ function send(
   return new Promise((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException): void => reject(new Error(transportError(error, options)))
     const outgoing = httpsRequest({ ...options, method: 'POST' }, (answer) => {
-      readAll(answer).then((text) => resolve({ code: answer.statusCode ?? 0, body: text }), fail)
+      const most = leastAnswerBytes + answerPerReview * Buffer.byteLength(body)
+      readAll(answer, most).then((text) => resolve({ code: answer.statusCode ?? 0, body: text }), fail)
     })
     outgoing.on('error', fail)
     const timer = clock.setTimer(timeoutMs, () => {
@@ -115,23 +118,27 @@ function send(
   })
 }
 
-/** Of an answer: many times what a request may have. */
-const maxAnswerBytes = 64 * 1024 * 1024
+/**
+ * What an answer may have: a patch, or the objects that were asked to be converted. Go's client reads without a limit.
+ */
+const leastAnswerBytes = 4 * 1024 * 1024
+const answerPerReview = 2
 
-async function readAll(answer: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  let length = 0
+async function readAll(answer: IncomingMessage, most: number): Promise<string> {
+  const body = new Gathered("the webhook's answer", most)
   for await (const chunk of answer as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > maxAnswerBytes) throw new Error('http: response body too large')
-    chunks.push(chunk)
+    if (body.length + chunk.length > most) throw new Error('http: response body too large')
+    body.add(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return body.take().toString('utf8')
 }
+
+/** Of an answer that is shown in an error. */
+const shownCharacters = 4 * 1024
 
 /** Whatever it calls itself, it is read as JSON. */
 function objectOf({ code, body }: Answer): Record<string, unknown> {
-  if (code < 200 || code > 206) throw new CallError(codeError(code, body))
+  if (code < 200 || code > 206) throw new CallError(codeError(code, cutTo(body, shownCharacters)))
   const unreadable = (why: string) => new CallError(`couldn't get version/kind; json parse error: ${why}`)
   let value: unknown
   try {
@@ -147,6 +154,6 @@ function objectOf({ code, body }: Answer): Record<string, unknown> {
   }
   const answer = value as Record<string, unknown>
   if (typeof answer.kind !== 'string' || answer.kind === '')
-    throw new CallError(`Object 'Kind' is missing in '${body}'`)
+    throw new CallError(`Object 'Kind' is missing in '${cutTo(body, shownCharacters)}'`)
   return answer
 }

@@ -1,4 +1,5 @@
 import { connect, constants } from 'node:http2'
+import { Gathered } from '../../shared/client/gathered.ts'
 import { hostPort } from '../../shared/client/network-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { type ActionOptions, type ActionResult, type ActionTarget, CANCELED } from './action.ts'
@@ -6,6 +7,8 @@ import { type ActionOptions, type ActionResult, type ActionTarget, CANCELED } fr
 const serving = 1
 const statusNames = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN']
 const unimplemented = 12
+/** Of an answer; a health check has seven. */
+const maxMessageBytes = 64 * 1024
 
 /**
  * grpc.health.v1.Health/Check in plaintext: one message of one field each way, so that HTTP/2 and a few bytes are all
@@ -41,7 +44,7 @@ export async function runGrpc(
       te: 'trailers',
       ...(userAgent && { 'user-agent': userAgent }),
     })
-    const chunks: Buffer[] = []
+    const body = new Gathered('the answer', maxMessageBytes)
     let code: string | undefined
     let text = ''
     const note = (headers: Record<string, unknown>) => {
@@ -51,9 +54,15 @@ export async function runGrpc(
     }
     stream.on('response', note)
     stream.on('trailers', note)
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+    stream.on('data', (chunk: Buffer) => {
+      if (body.length + chunk.length <= maxMessageBytes) return body.add(chunk)
+      stream.close()
+      fail(
+        'error: health rpc probe failed: rpc error: code = ResourceExhausted desc = grpc: received message larger than max',
+      )
+    })
     stream.on('error', (error) => fail(`error: health rpc probe failed: ${error.message}`))
-    stream.on('end', () => resolve(judge(code, text, Buffer.concat(chunks))))
+    stream.on('end', () => resolve(judge(code, text, body.take())))
     stream.end(frame(service))
   })
   const result = await promise

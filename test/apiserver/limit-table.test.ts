@@ -357,6 +357,66 @@ const situations: Record<Exclude<LimitName, 'heap'>, Situation | Situation[]> = 
       return admin
     },
   },
+  maxSchemaSteps: {
+    limits: { maxSchemaSteps: 1_000 },
+    async reach(client) {
+      const anyOf = Array.from({ length: 100 }, (_, index) => ({ maxLength: index }))
+      const items = { type: 'array', items: { type: 'string', anyOf } }
+      const path = await defineKind(client, { type: 'object', properties: { items } })
+      const body = {
+        apiVersion: 'x.dev/v1',
+        kind: 'Thing',
+        metadata: { name: 'x' },
+        items: Array(50).fill('x'.repeat(99)),
+      }
+      const refused = await client.server.send(path, { method: 'POST', body })
+      client.t.match(refused, { status: 422, body: { message: /took more than 1000 steps and was stopped/ } })
+      return admin
+    },
+  },
+  managedFields: {
+    async reach(client) {
+      const path = await defineKind(client, { type: 'object', 'x-kubernetes-preserve-unknown-fields': true })
+      const map = Object.fromEntries(Array.from({ length: 50_001 }, (_, index) => [`k${index}`, 1]))
+      const body = { apiVersion: 'x.dev/v1', kind: 'Thing', metadata: { name: 'x' }, map }
+      const created = await client.server.send(path, { method: 'POST', body })
+      client.t.equal(created.status, 201)
+      client.t.notMatch(created.body, { metadata: { managedFields: [] } }, 'a create keeps no owners')
+      const headers = { 'content-type': 'application/apply-patch+yaml' }
+      const refused = await client.server.send(`${path}/x?fieldManager=a`, { method: 'PATCH', headers, body })
+      client.t.match(refused, { status: 413, body: { message: /more fields than the server keeps owners of/ } })
+      return admin
+    },
+  },
+  schemaDefaults: [
+    { query: '', method: 'POST', type: 'application/json' },
+    { query: '/x?fieldManager=a', method: 'PATCH', type: 'application/apply-patch+yaml' },
+  ].map(({ query, method, type }) => ({
+    async reach(client) {
+      const text = { type: 'string', default: 'x'.repeat(100_000) }
+      const items = { type: 'array', items: { type: 'object', properties: { text } } }
+      const path = await defineKind(client, { type: 'object', properties: { items } })
+      const things = Array.from({ length: 100 }, () => ({}))
+      const body = { apiVersion: 'x.dev/v1', kind: 'Thing', metadata: { name: 'x' }, items: things }
+      const refused = await client.server.send(`${path}${query}`, { method, headers: { 'content-type': type }, body })
+      client.t.match(refused.body, { message: /the defaults of its schema would add more than 3145728 bytes/ })
+      return admin
+    },
+  })),
+  storedObject: {
+    limits: { maxRequestBodyBytes: 64 * 1024 },
+    async reach(client) {
+      const path = await defineKind(client, { type: 'object', 'x-kubernetes-preserve-unknown-fields': true })
+      const body = { apiVersion: 'x.dev/v1', kind: 'Thing', metadata: { name: 'x' } }
+      client.t.equal((await client.server.send(path, { method: 'POST', body })).status, 201)
+      const headers = { 'content-type': 'application/merge-patch+json' }
+      const grow = (key: string) =>
+        client.server.send(`${path}/x`, { method: 'PATCH', headers, body: { [key]: 'x'.repeat(60 * 1024) } })
+      for (const key of ['a', 'b', 'c']) client.t.equal((await grow(key)).status, 200)
+      client.t.match(await grow('d'), { status: 413, body: { message: /bytes as it is stored: limit is 196608$/ } })
+      return admin
+    },
+  },
   maxCelSteps: [
     {
       limits: { maxCelSteps: 1_000 },

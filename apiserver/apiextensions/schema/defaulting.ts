@@ -1,46 +1,95 @@
+import { toJson } from '../../../shared/api/exact-json.ts'
+import { workLimits } from '../../work-limits.ts'
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, type JsonObject, ownProperty } from './json-schema.ts'
 
 /** What becomes of a null that the schema does not allow and for which it has no default. */
 export type ForbiddenNulls = 'drop' | 'keep'
 
-/** Fills in, in place, what the schema's `default`s say, also in place of a null that the schema does not allow. */
-export function applyDefaults(
-  value: unknown,
-  schema: JSONSchemaProps | undefined,
-  nulls: ForbiddenNulls = 'drop',
-): void {
-  if (schema === undefined) return
-  if (Array.isArray(value)) defaultItems(value, itemsOf(schema), nulls)
-  else if (isObject(value)) defaultFields(value, schema, nulls)
+/**
+ * Fills in, in place, what the schema's `default`s say, also in place of a null that the schema does not allow. False:
+ * it stopped, because an object may not grow by more than `workLimits.defaultBytes`.
+ */
+export function applyDefaults(value: unknown, schema: JSONSchemaProps, nulls: ForbiddenNulls = 'drop'): boolean {
+  const defaulting = new Defaulting(nulls)
+  defaulting.fill(value, schema)
+  return !defaulting.isFull
 }
 
-function defaultItems(items: unknown[], schema: JSONSchemaProps | undefined, nulls: ForbiddenNulls): void {
-  items.forEach((item, index) => {
-    if (isForbiddenNull(item, schema) && schema?.default !== undefined) items[index] = structuredClone(schema.default)
-    applyDefaults(items[index], schema, nulls)
-  })
-}
+class Defaulting {
+  readonly #nulls: ForbiddenNulls
+  #bytesLeft = workLimits.defaultBytes
 
-function defaultFields(object: JsonObject, schema: JSONSchemaProps, nulls: ForbiddenNulls): void {
-  for (const [key, property] of Object.entries(schema.properties ?? {})) {
-    if (property.default === undefined) continue
-    if (!Object.hasOwn(object, key) || isForbiddenNull(object[key], property))
-      object[key] = structuredClone(property.default)
+  constructor(nulls: ForbiddenNulls) {
+    this.#nulls = nulls
   }
-  const additional = additionalOf(schema)
-  for (const key of Object.keys(object)) {
-    const property = ownProperty(schema.properties, key) ?? additional
-    if (property === undefined) continue
-    if (isForbiddenNull(object[key], property)) {
-      if (property.default === undefined) {
-        if (nulls === 'drop') delete object[key]
-        continue
-      }
-      object[key] = structuredClone(property.default)
+
+  get isFull(): boolean {
+    return this.#bytesLeft < 0
+  }
+
+  fill(value: unknown, schema: JSONSchemaProps | undefined): void {
+    if (schema === undefined || this.isFull) return
+    if (Array.isArray(value)) this.#items(value, itemsOf(schema))
+    else if (isObject(value)) this.#fields(value, schema)
+  }
+
+  #items(items: unknown[], schema: JSONSchemaProps | undefined): void {
+    for (const [index, item] of items.entries()) {
+      if (schema?.default !== undefined && isForbiddenNull(item, schema)) items[index] = this.#defaultOf(schema)
+      this.fill(items[index], schema)
     }
-    applyDefaults(object[key], property, nulls)
+  }
+
+  #fields(object: JsonObject, schema: JSONSchemaProps): void {
+    for (const [key, property] of defaultedOf(schema)) {
+      if (this.isFull) return
+      if (!Object.hasOwn(object, key) || isForbiddenNull(object[key], property)) object[key] = this.#defaultOf(property)
+    }
+    const additional = additionalOf(schema)
+    for (const key of Object.keys(object)) {
+      const property = ownProperty(schema.properties, key) ?? additional
+      if (property === undefined) continue
+      if (isForbiddenNull(object[key], property)) {
+        if (property.default === undefined) {
+          if (this.#nulls === 'drop') delete object[key]
+          continue
+        }
+        object[key] = this.#defaultOf(property)
+      }
+      this.fill(object[key], property)
+    }
+  }
+
+  #defaultOf(schema: JSONSchemaProps): unknown {
+    this.#bytesLeft -= bytesOf(schema)
+    return this.isFull ? undefined : structuredClone(schema.default)
   }
 }
 
 const isForbiddenNull = (value: unknown, schema: JSONSchemaProps | undefined): boolean =>
   value === null && schema !== undefined && schema.nullable !== true
+
+const defaulted = new WeakMap<JSONSchemaProps, [string, JSONSchemaProps][]>()
+
+/** The properties with a default: an object has few of them, where its schema may have many. */
+function defaultedOf(schema: JSONSchemaProps): [string, JSONSchemaProps][] {
+  let found = defaulted.get(schema)
+  if (!found) {
+    found = Object.entries(schema.properties ?? {}).filter(([, property]) => property.default !== undefined)
+    defaulted.set(schema, found)
+  }
+  return found
+}
+
+const sizes = new WeakMap<JSONSchemaProps, number>()
+/** What a default needs besides its JSON. */
+const bytesPerDefault = 16
+
+function bytesOf(schema: JSONSchemaProps): number {
+  let bytes = sizes.get(schema)
+  if (bytes === undefined) {
+    bytes = bytesPerDefault + toJson(schema.default).length
+    sizes.set(schema, bytes)
+  }
+  return bytes
+}

@@ -3,40 +3,65 @@ import { duplicate, invalid } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, ownProperty } from './json-schema.ts'
 import { mentions } from './mentions.ts'
+import { SchemaWork, stepsPerError } from './schema-work.ts'
 
-/** Lists of type set hold each value once; those of type map hold each combination of their keys once. */
-export function validateListTypes(value: unknown, schema: JSONSchemaProps | undefined, path = ''): FieldError[] {
-  if (schema === undefined || !mentions(schema, 'x-kubernetes-list-type')) return []
-  if (Array.isArray(value)) return validateList(value, schema, path)
-  if (!isObject(value)) return []
-  const additional = additionalOf(schema)
-  return Object.entries(value).flatMap(([key, field]) => {
-    const property = ownProperty(schema.properties, key)
-    if (property !== undefined) return validateListTypes(field, property, path === '' ? key : `${path}.${key}`)
-    return validateListTypes(field, additional, `${path}[${key}]`)
-  })
+/**
+ * Lists of type set hold each value once; those of type map hold each combination of their keys once.
+ * `work`: that of the request.
+ */
+export function validateListTypes(value: unknown, schema: JSONSchemaProps, work = new SchemaWork()): FieldError[] {
+  const errors: FieldError[] = []
+  const isOver = work.endsIn(() => new ListCheck(work, errors).check(value, schema, ''))
+  return isOver ? [...errors, work.error('')] : errors
 }
 
-function validateList(items: unknown[], schema: JSONSchemaProps, path: string): FieldError[] {
-  const errors: FieldError[] = []
-  const identity = identityOf(schema)
-  const stray =
-    schema['x-kubernetes-list-type'] === 'map' ? items.findIndex((item) => item !== null && !isObject(item)) : -1
-  if (stray !== -1)
-    errors.push(invalid(`${path}[${stray}]`, items[stray], 'must be an object for an array of list-type map'))
-  else if (identity !== undefined) {
-    const seen = new Set<string>()
-    items.forEach((item, index) => {
-      const id = identity(item)
-      if (id === undefined) return
-      const text = sortedJson(id)
-      if (seen.has(text)) errors.push(duplicate(`${path}[${index}]`, parseExact(text)))
-      seen.add(text)
-    })
+class ListCheck {
+  readonly #work: SchemaWork
+  readonly #errors: FieldError[]
+
+  constructor(work: SchemaWork, errors: FieldError[]) {
+    this.#work = work
+    this.#errors = errors
   }
-  const itemSchema = itemsOf(schema)
-  for (const [index, item] of items.entries()) errors.push(...validateListTypes(item, itemSchema, `${path}[${index}]`))
-  return errors
+
+  check(value: unknown, schema: JSONSchemaProps | undefined, path: string): void {
+    if (schema === undefined || !mentions(schema, 'x-kubernetes-list-type')) return
+    if (Array.isArray(value)) this.#list(value, schema, path)
+    if (!isObject(value)) return
+    const additional = additionalOf(schema)
+    for (const [key, field] of Object.entries(value)) {
+      const property = ownProperty(schema.properties, key)
+      if (property !== undefined) this.check(field, property, path === '' ? key : `${path}.${key}`)
+      else this.check(field, additional, `${path}[${key}]`)
+    }
+  }
+
+  #list(items: unknown[], schema: JSONSchemaProps, path: string): void {
+    const identity = identityOf(schema)
+    const isMap = schema['x-kubernetes-list-type'] === 'map'
+    const stray = isMap ? items.findIndex((item) => item !== null && !isObject(item)) : -1
+    if (stray !== -1)
+      this.#add(invalid(`${path}[${stray}]`, items[stray], 'must be an object for an array of list-type map'))
+    else if (identity !== undefined) {
+      const stepsPerItem = schema['x-kubernetes-list-map-keys']?.length ?? 0
+      const seen = new Set<string>()
+      items.forEach((item, index) => {
+        this.#work.spend(stepsPerItem)
+        const id = identity(item)
+        if (id === undefined) return
+        const text = sortedJson(id)
+        if (seen.has(text)) this.#add(duplicate(`${path}[${index}]`, parseExact(text)))
+        seen.add(text)
+      })
+    }
+    const itemSchema = itemsOf(schema)
+    for (const [index, item] of items.entries()) this.check(item, itemSchema, `${path}[${index}]`)
+  }
+
+  #add(error: FieldError): void {
+    this.#work.spend(stepsPerError)
+    this.#errors.push(error)
+  }
 }
 
 /** What tells the items of a list of type set or map apart. */

@@ -8,6 +8,7 @@ import { isKnownFormat, matchesFormat } from './formats.ts'
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, type JsonObject, ownProperty } from './json-schema.ts'
 import { checkNumber } from './number-rules.ts'
 import { patternMatches } from './re2.ts'
+import { SchemaWork, stepsPerError } from './schema-work.ts'
 
 export interface ValidateOptions {
   /**
@@ -17,70 +18,115 @@ export interface ValidateOptions {
   path?: string
   /** What the value was before: parts that did not change are not held against it. */
   old?: unknown
+  /** Of the whole request, where several values are checked. Default: one of its own. */
+  work?: SchemaWork
 }
 
 /** Holds a value against a schema; errors, classes, order and words are those of upstream's validator. */
-export function validateValue(value: unknown, schema: JSONSchemaProps, options: ValidateOptions = {}): FieldError[] {
-  const check = new ValueCheck(options.path ?? '')
-  return check.run(value, schema, '', options.old).errors
+export function validateValue(
+  value: unknown,
+  schema: JSONSchemaProps,
+  { path = '', old, work = new SchemaWork() }: ValidateOptions = {},
+): FieldError[] {
+  const check = new ValueCheck(path, work)
+  const outcome = new Outcome(work, stepsPerError)
+  const isOver = work.endsIn(() => check.run({ value, schema, name: '', old, depth: 0 }, outcome))
+  return isOver ? [...outcome.errors, work.error(path)] : outcome.errors
 }
 
-/**
- * What a check found. `matches` counts the rules that applied: the branch of an anyOf with the most is the one
- * reported.
- */
-interface Outcome {
-  errors: FieldError[]
-  matches: number
+/** What a check found. */
+class Outcome {
+  readonly errors: FieldError[] = []
+  /** Counts the rules that applied: the branch of an anyOf with the most is the one reported. */
+  matches = 0
+  readonly #work: SchemaWork
+  readonly #stepsPerError: number
   /** What the errors say of each field, once there are any: each counts once. */
-  said?: Map<string, Set<string>>
+  #said: Map<string, Set<string>> | undefined
+
+  constructor(work: SchemaWork, stepsPerError = 1) {
+    this.#work = work
+    this.#stepsPerError = stepsPerError
+  }
+
+  get isValid(): boolean {
+    return this.errors.length === 0
+  }
+
+  add(error: FieldError): void {
+    this.#work.spend(this.#stepsPerError)
+    const key = `${error.type} ${error.field}`
+    this.#said ??= new Map()
+    const details = this.#said.get(key)
+    if (details?.has(error.detail)) return
+    if (details) details.add(error.detail)
+    else this.#said.set(key, new Set([error.detail]))
+    this.errors.push(error)
+  }
+
+  merge(outcome: Outcome): void {
+    for (const error of outcome.errors) this.add(error)
+    this.matches += outcome.matches
+  }
 }
-const merge = (into: Outcome, outcome: Outcome): void => {
-  for (const error of outcome.errors) addError(into, error)
-  into.matches += outcome.matches
+
+/** A value, or a part of it, and what it has to be. */
+interface Asked {
+  value: unknown
+  schema: JSONSchemaProps
+  /** Where it is in the value that is checked. */
+  name: string
+  old: unknown
+  /** How many values it is in. */
+  depth: number
 }
-const addError = (into: Outcome, error: FieldError): void => {
-  const key = `${error.type} ${error.field}`
-  into.said ??= new Map()
-  const details = into.said.get(key)
-  if (details?.has(error.detail)) return
-  if (details) details.add(error.detail)
-  else into.said.set(key, new Set([error.detail]))
-  into.errors.push(error)
-}
+
+/** A value is compared with what it was before, with all that is in it: deeper than this, that counts as work. */
+const comparedFree = 16
 
 class ValueCheck {
   readonly #path: string
-  constructor(path: string) {
+  readonly #work: SchemaWork
+
+  constructor(path: string, work: SchemaWork) {
     this.#path = path
+    this.#work = work
   }
 
-  run(value: unknown, schema: JSONSchemaProps, name: string, old: unknown): Outcome {
-    const outcome: Outcome = { errors: [], matches: 0 }
-    if (old !== undefined && deepEqual(value, old)) return outcome
-    if (value === undefined) return outcome
+  run(asked: Asked, outcome: Outcome): void {
+    const { value, old, depth } = asked
+    if (old !== undefined) {
+      if (depth > comparedFree) this.#work.spendNodes(value)
+      if (deepEqual(value, old)) return
+    }
+    this.#check(asked, outcome)
+  }
+
+  /** A value that is not as it was before. */
+  #check(asked: Asked, outcome: Outcome): void {
+    const { value, schema, name } = asked
+    this.#work.spend(1)
+    if (value === undefined) return
     if (value === null) {
       this.#type(null, schema, name, outcome)
       this.#enum(null, schema, name, outcome)
-      return outcome
+      return
     }
     this.#type(value, schema, name, outcome)
-    this.#combinations(value, schema, name, old, outcome)
+    this.#combinations(asked, outcome)
     if (typeof value === 'string') this.#string(value, schema, name, outcome)
     if (typeof value === 'number' || typeof value === 'bigint') {
       for (const problem of checkNumber(value, schema, name))
-        addError(
-          outcome,
+        outcome.add(
           problem.plain
             ? invalid(NO_FIELD, '', problem.text)
             : invalid(this.#field(name), problem.value ?? value, problem.text),
         )
       outcome.matches++
     }
-    if (Array.isArray(value)) this.#items(value, schema, name, old, outcome)
+    if (Array.isArray(value)) this.#items(value, asked, outcome)
     this.#enum(value, schema, name, outcome)
-    if (isObject(value)) this.#fields(value, schema, name, old, outcome)
-    return outcome
+    if (isObject(value)) this.#fields(value, asked, outcome)
   }
 
   /** Where a field of the value is in its object. */
@@ -96,8 +142,7 @@ class ValueCheck {
     outcome.matches++
     const wrong = wrongType(value, schema, types)
     if (wrong !== undefined)
-      addError(
-        outcome,
+      outcome.add(
         typeInvalid(
           this.#field(name),
           wrong.found,
@@ -109,12 +154,11 @@ class ValueCheck {
   #string(value: string, schema: JSONSchemaProps, name: string, outcome: Outcome): void {
     outcome.matches++
     const error = this.#stringError(value, schema, name)
-    if (error !== undefined) addError(outcome, error)
+    if (error !== undefined) outcome.add(error)
     if (!schema.format || !isKnownFormat(schema.format)) return
     outcome.matches++
     if (!matchesFormat(schema.format, value))
-      addError(
-        outcome,
+      outcome.add(
         typeInvalid(this.#field(name), value, `${name} in body must be of type ${schema.format}: ${toJson(value)}`),
       )
   }
@@ -123,48 +167,52 @@ class ValueCheck {
     if (schema.maxLength !== undefined && length > schema.maxLength) return tooLong(this.#field(name), schema.maxLength)
     if (schema.minLength !== undefined && length < schema.minLength)
       return invalid(this.#field(name), value, `${name} in body should be at least ${schema.minLength} chars long`)
+    if (schema.pattern) this.#work.spendMatch(schema.pattern, value)
     if (schema.pattern && !patternMatches(schema.pattern, value))
       return invalid(this.#field(name), value, `${name} in body should match '${schema.pattern}'`)
     return undefined
   }
 
-  #items(items: unknown[], schema: JSONSchemaProps, name: string, old: unknown, outcome: Outcome): void {
+  #items(items: unknown[], { schema, name, old, depth }: Asked, outcome: Outcome): void {
     outcome.matches++
     const itemSchema = itemsOf(schema)
     if (itemSchema !== undefined) {
-      const correlate = correlation(schema, old)
-      for (const [index, item] of items.entries())
-        merge(outcome, this.run(item, itemSchema, `${name}[${index}]`, correlate(item)))
+      const correlate = correlation(schema, old, this.#work)
+      for (const [index, value] of items.entries()) {
+        const item = { value, schema: itemSchema, name: `${name}[${index}]`, old: correlate(value), depth: depth + 1 }
+        this.run(item, outcome)
+      }
     }
     if (schema.minItems !== undefined && items.length < schema.minItems)
-      addError(
-        outcome,
+      outcome.add(
         invalid(this.#field(name), items.length, `${name} in body should have at least ${schema.minItems} items`),
       )
     if (schema.maxItems !== undefined && items.length > schema.maxItems)
-      addError(outcome, tooMany(this.#field(name), items.length, schema.maxItems))
+      outcome.add(tooMany(this.#field(name), items.length, schema.maxItems))
   }
 
-  #fields(object: JsonObject, schema: JSONSchemaProps, name: string, old: unknown, outcome: Outcome): void {
+  #fields(object: JsonObject, { schema, name, old, depth }: Asked, outcome: Outcome): void {
     outcome.matches++
     const wrongSize = this.#sizeError(Object.keys(object).length, schema, name)
-    if (wrongSize !== undefined) addError(outcome, wrongSize)
+    if (wrongSize !== undefined) outcome.add(wrongSize)
     const additional = additionalOf(schema)
     for (const [key, value] of Object.entries(object)) {
       const property = ownProperty(schema.properties, key) ?? additional
       if (property !== undefined)
-        merge(
-          outcome,
-          this.run(
+        this.run(
+          {
             value,
-            property,
-            name === '' ? key : `${name}.${key}`,
-            isObject(old) && Object.hasOwn(old, key) ? old[key] : undefined,
-          ),
+            schema: property,
+            name: name === '' ? key : `${name}.${key}`,
+            old: isObject(old) && Object.hasOwn(old, key) ? old[key] : undefined,
+            depth: depth + 1,
+          },
+          outcome,
         )
     }
+    this.#work.spend(schema.required?.length ?? 0)
     for (const key of schema.required ?? [])
-      if (!Object.hasOwn(object, key)) addError(outcome, required(this.#field(`${name}.${key}`)))
+      if (!Object.hasOwn(object, key)) outcome.add(required(this.#field(`${name}.${key}`)))
   }
 
   #sizeError(size: number, schema: JSONSchemaProps, name: string): FieldError | undefined {
@@ -177,44 +225,65 @@ class ValueCheck {
 
   #enum(value: unknown, schema: JSONSchemaProps, name: string, outcome: Outcome): void {
     outcome.matches++
-    if (schema.enum === undefined || schema.enum.length === 0 || isAmong(schema.enum, value)) return
-    addError(outcome, { ...notAmong(schema.enum), field: this.#field(name), value })
+    if (schema.enum === undefined || schema.enum.length === 0) return
+    if (!isLookedUp(value)) this.#work.spend(schema.enum.length)
+    if (isAmong(schema.enum, value)) return
+    outcome.add({ ...notAmong(schema.enum), field: this.#field(name), value })
   }
 
-  #combinations(value: unknown, schema: JSONSchemaProps, name: string, old: unknown, outcome: Outcome): void {
+  #combinations(asked: Asked, outcome: Outcome): void {
     outcome.matches++
-    const run = (branch: JSONSchemaProps): Outcome => this.run(value, branch, name, old)
-    const plain = (text: string): void => addError(outcome, invalid(NO_FIELD, '', `${JSON.stringify(name)} ${text}`))
-    if (schema.anyOf !== undefined && schema.anyOf.length > 0) {
-      const branches = schema.anyOf.map(run)
-      if (branches.every(hasErrors)) {
+    const { anyOf, oneOf, allOf, not } = asked.schema
+    const plain = (text: string): void => outcome.add(invalid(NO_FIELD, '', `${JSON.stringify(asked.name)} ${text}`))
+    if (anyOf !== undefined && anyOf.length > 0) {
+      const { valid, closest } = this.#branches(asked, anyOf, 1)
+      if (valid === 0) {
         plain('must validate at least one schema (anyOf)')
-        merge(outcome, closest(branches))
+        outcome.merge(closest!)
       }
     }
-    if (schema.oneOf !== undefined && schema.oneOf.length > 0) {
-      const branches = schema.oneOf.map(run)
-      const valid = branches.filter((branch) => !hasErrors(branch)).length
+    if (oneOf !== undefined && oneOf.length > 0) {
+      const { valid, closest } = this.#branches(asked, oneOf)
       if (valid !== 1)
         plain(
           `must validate one and only one schema (oneOf). Found ${valid === 0 ? 'none valid' : `${valid} valid alternatives`}`,
         )
-      if (valid === 0) merge(outcome, closest(branches))
+      if (valid === 0) outcome.merge(closest!)
     }
-    if (schema.allOf !== undefined && schema.allOf.length > 0) {
-      const branches = schema.allOf.map(run)
-      for (const branch of branches) merge(outcome, branch)
-      if (branches.some(hasErrors))
-        plain(`must validate all the schemas (allOf)${branches.every(hasErrors) ? '. None validated' : ''}`)
+    if (allOf !== undefined && allOf.length > 0) {
+      let valid = 0
+      for (const schema of allOf) {
+        const branch = this.#branch(asked, schema)
+        outcome.merge(branch)
+        if (branch.isValid) valid++
+      }
+      if (valid < allOf.length) plain(`must validate all the schemas (allOf)${valid === 0 ? '. None validated' : ''}`)
     }
-    if (schema.not !== undefined && !hasErrors(run(schema.not))) plain('must not validate the schema (not)')
+    if (not !== undefined && this.#branch(asked, not).isValid) plain('must not validate the schema (not)')
+  }
+
+  #branch(asked: Asked, schema: JSONSchemaProps): Outcome {
+    const outcome = new Outcome(this.#work)
+    this.#check({ ...asked, schema }, outcome)
+    return outcome
+  }
+
+  /**
+   * How many branches allow the value, up to `enough`, and the one that came nearest: the first with the most rules that
+   * applied. What the others found is not kept.
+   */
+  #branches(asked: Asked, schemas: JSONSchemaProps[], enough = schemas.length): { valid: number; closest?: Outcome } {
+    let valid = 0
+    let closest: Outcome | undefined
+    for (const schema of schemas) {
+      const branch = this.#branch(asked, schema)
+      if (branch.isValid) valid++
+      if (valid === enough) break
+      if (closest === undefined || branch.matches > closest.matches) closest = branch
+    }
+    return { valid, closest }
   }
 }
-
-const hasErrors = (outcome: Outcome): boolean => outcome.errors.length > 0
-/** The branch that came nearest: the first with the most rules that applied. */
-const closest = (branches: Outcome[]): Outcome =>
-  branches.reduce((best, branch) => (branch.matches > best.matches ? branch : best))
 
 /** `x-kubernetes-int-or-string` stands for two types. */
 const typesOf = (schema: JSONSchemaProps): string[] =>
@@ -283,6 +352,9 @@ function isAmong(allowed: readonly unknown[], value: unknown): boolean {
   }
   return set.has(value)
 }
+
+/** Any other value is compared with each that is allowed. */
+const isLookedUp = (value: unknown): boolean => typeof value !== 'object' && typeof value !== 'number'
 
 function equalsConverted(value: number, other: unknown): boolean {
   if (typeof other === 'string')

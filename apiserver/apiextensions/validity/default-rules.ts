@@ -5,22 +5,23 @@ import { rulesOf } from '../cel/rule-check.ts'
 import type { JSONSchemaProps } from '../schema/json-schema.ts'
 import { structureOf } from '../schema/parts.ts'
 import { prune } from '../schema/pruning.ts'
+import type { SchemaWork } from '../schema/schema-work.ts'
 import { validateValue } from '../schema/value-validator.ts'
 
 /** Every default is itself a value that its schema specifies and allows. */
-export function validateDefaults(schema: JSONSchemaProps, path: string): FieldError[] {
+export function validateDefaults(schema: JSONSchemaProps, path: string, work: SchemaWork): FieldError[] {
   return [
-    ...(schema.default === undefined ? [] : validateDefault(schema, `${path}.default`)),
-    ...structureOf(schema).flatMap((part) => validateDefaults(part.schema, path + part.step)),
+    ...(schema.default === undefined || work.isSpent ? [] : validateDefault(schema, `${path}.default`, work)),
+    ...structureOf(schema).flatMap((part) => validateDefaults(part.schema, path + part.step, work)),
   ]
 }
 
-function validateDefault(schema: JSONSchemaProps, path: string): FieldError[] {
+function validateDefault(schema: JSONSchemaProps, path: string, work: SchemaWork): FieldError[] {
   const pruned = structuredClone(schema.default)
   prune(pruned, schema, { root: schema['x-kubernetes-embedded-resource'] === true })
   const unknown = deepEqual(pruned, schema.default)
     ? []
     : [invalid(path, schema.default, 'must not have unknown fields')]
-  const errors = [...unknown, ...validateValue(schema.default, schema, { path })]
+  const errors = [...unknown, ...validateValue(schema.default, schema, { path, work })]
   return errors.length > 0 ? errors : (rulesOf(schema)?.(schema.default, undefined, schema, path) ?? [])
 }

@@ -8,6 +8,7 @@ import type {
   CustomResourceDefinitionSpec,
   CustomResourceDefinitionVersion,
 } from '../custom-resource-definition.ts'
+import { SchemaWork } from '../schema/schema-work.ts'
 import { validateConversion } from './conversion-rules.ts'
 import { internalForm, printVersions } from './internal-form.ts'
 import { requireNames, validateNames } from './names-rules.ts'
@@ -53,6 +54,7 @@ function unchangedVersions(
 
 function validateSpec(spec: CustomResourceDefinitionSpec, path: string, unchanged: ReadonlySet<string>): FieldError[] {
   const internal = internalForm(spec)
+  const work = new SchemaWork()
   const versions = spec.versions ?? []
   const names = versions.map(({ name }) => name)
   const statusEnabled = versions.some((version) => version.subresources?.status !== undefined)
@@ -76,6 +78,7 @@ function validateSpec(spec: CustomResourceDefinitionSpec, path: string, unchange
         ...validateSchema(version.schema?.openAPIV3Schema, `${at}.schema`, {
           statusEnabled: versions[index]?.subresources?.status !== undefined,
           unchanged: unchanged.has(version.name),
+          work,
         }),
         ...validateSubresources(version.subresources, `${at}.subresources`),
         ...(version.additionalPrinterColumns ?? []).flatMap((column, nth) =>
@@ -101,6 +104,7 @@ function validateSpec(spec: CustomResourceDefinitionSpec, path: string, unchange
     ...validateNames(spec.names, `${path}.names`),
     ...validateSchema(internal.schema, `${path}.validation`, {
       statusEnabled,
+      work,
       unchanged: unchanged.has(names[0] ?? ''),
     }),
     ...validateSubresources(internal.subresources, `${path}.subresources`),

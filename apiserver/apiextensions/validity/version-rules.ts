@@ -9,6 +9,7 @@ import type {
 import { parseFieldPath } from '../field-path.ts'
 import { type JSONSchemaProps, ownProperty } from '../schema/json-schema.ts'
 import { allParts } from '../schema/parts.ts'
+import type { SchemaWork } from '../schema/schema-work.ts'
 import { compileAllRules, validateRuleFields } from './cel-rules.ts'
 import { validateDefaults } from './default-rules.ts'
 import { fieldsSet, printSchema } from './internal-form.ts'
@@ -46,13 +47,14 @@ const ALLOWED_AT_ROOT = [
   'XValidations',
 ]
 
-/** Rules for a version's schema; `path` ends before openAPIV3Schema. */
+/** Rules for a version's schema; `path` ends before openAPIV3Schema. `work`: that of all versions. */
 export function validateSchema(
   schema: JSONSchemaProps | undefined,
   path: string,
-  options: { statusEnabled: boolean; unchanged: boolean },
+  options: { statusEnabled: boolean; unchanged: boolean; work: SchemaWork },
 ): FieldError[] {
-  if (schema === undefined) return []
+  const { work } = options
+  if (schema === undefined || work.isSpent) return []
   const at = `${path}.openAPIV3Schema`
   const errors = [
     ...(options.statusEnabled ? validateRootForStatus(schema, at) : []),
@@ -63,14 +65,20 @@ export function validateSchema(
   if (mentions(schema, HAS_NO_STRUCTURE)) return errors
   if (mentions(schema, (part) => Boolean(part.$schema)))
     return errors.length > 0 ? errors : [invalid(at, '', "OpenAPIV3Schema 'schema' is not supported")]
+  if (work.endsIn(() => compilePatterns(schema, work))) return [...errors, work.error(at)]
   const structural = validateStructural(schema, at)
   if (structural.length > 0) return [...structural, ...errors]
-  const defaults = validateDefaults(schema, at)
+  const defaults = validateDefaults(schema, at, work)
   return [
     ...defaults,
     ...errors,
     ...(defaults.length > 0 ? [] : compileAllRules(schema, at, errors, options.unchanged)),
   ]
+}
+
+function compilePatterns(schema: JSONSchemaProps, work: SchemaWork): void {
+  if (schema.pattern) work.spendPattern(schema.pattern)
+  for (const part of allParts(schema)) compilePatterns(part, work)
 }
 
 /** With one of these, refused in its own words, there is no structural form to look at. */

@@ -21,27 +21,42 @@ export interface ListAnswer {
   negotiated: Negotiated
 }
 
-/** Bytes of one write, after which the event loop has its turn. */
+/** A list in JSON, of which the elements are made when they are sent. */
+export interface Elements {
+  /** Ends where the first element follows. */
+  begin: string
+  items: readonly CachedObject[]
+  element(item: CachedObject): string
+}
+
+/** Bytes, read or written, after which the event loop has its turn. */
 const batchBytes = 64 * 1024
 /** What an item has besides its value. */
 const itemOverhead = 40
 
-/**
- * Sends a list cut from what is stored: in one piece if it is small, else in batches as quickly as the client reads.
- */
+/** Sends a list cut from what is stored. */
 export function sendList(exchange: Exchange, answer: ListAnswer): void | Promise<void> {
-  const { items, negotiated } = answer
+  const { items, definition, negotiated } = answer
+  // Items of a built-in list do not say what they are, those of a custom resource do.
+  const { itemHead = '{' } = definition
+  const element = (item: CachedObject): string => spliceHead(itemHead, item)
+  return sendElements(exchange, { begin: beginning(answer), items, element }, negotiated)
+}
+
+/** In one piece if it is small, else in batches as quickly as the client reads. */
+export function sendElements(exchange: Exchange, elements: Elements, negotiated: Negotiated): void | Promise<void> {
+  const { begin, items, element } = elements
   let bytes = 0
   for (const { value } of items) bytes += value.length + itemOverhead
   if (bytes <= batchBytes || negotiated.encoding !== 'json' || wantsPretty(exchange.request)) {
-    let json = beginning(answer)
-    for (let index = 0; index < items.length; index++) json += element(answer.definition, items[index]!, index)
+    let json = begin
+    for (let index = 0; index < items.length; index++) json += (index === 0 ? '' : ',') + element(items[index]!)
     return sendJson(exchange, { status: 200, json: `${json}]}` }, negotiated)
   }
-  return stream(exchange, answer, bytes)
+  return stream(exchange, elements, bytes)
 }
 
-async function stream(exchange: Exchange, answer: ListAnswer, bytes: number): Promise<void> {
+async function stream(exchange: Exchange, { begin, items, element }: Elements, bytes: number): Promise<void> {
   const { request } = exchange
   const response = exchange.takeOver()
   const compressed = bytes >= gzipThreshold && acceptsGzip(request)
@@ -61,13 +76,19 @@ async function stream(exchange: Exchange, answer: ListAnswer, bytes: number): Pr
     // Ends a write that waits for room in the pipe: the client has left.
     out.emit('drain')
   })
-  let batch = beginning(answer)
-  for (let index = 0; index < answer.items.length && !closed; index++) {
-    batch += element(answer.definition, answer.items[index]!, index)
-    if (batch.length < batchBytes) continue
-    if (!out.write(batch)) await once(out, 'drain')
-    else await new Promise<void>((resolve) => setImmediate(resolve))
-    batch = ''
+  let batch = begin
+  let read = 0
+  for (let index = 0; index < items.length && !closed; index++) {
+    const item = items[index]!
+    batch += (index === 0 ? '' : ',') + element(item)
+    read += item.value.length
+    if (batch.length < batchBytes && read < batchBytes) continue
+    read = 0
+    if (batch.length >= batchBytes) {
+      if (!out.write(batch)) await once(out, 'drain')
+      batch = ''
+    }
+    await new Promise<void>((resolve) => setImmediate(resolve))
   }
   if (!closed) out.end(`${batch}]}\n`)
 }
@@ -79,9 +100,4 @@ function beginning({
   // Custom resources are encoded without omitting what is empty.
   if (itemHead !== undefined) metadata.continue ??= ''
   return `{"kind":"${listKind}","apiVersion":"${apiVersionOf({ group, version })}","metadata":${JSON.stringify(metadata)},"items":[`
-}
-
-/** Items of a built-in list do not say what they are, those of a custom resource do. */
-function element({ itemHead = '{' }: ResourceDefinition, object: CachedObject, index: number): string {
-  return (index === 0 ? '' : ',') + spliceHead(itemHead, object)
 }

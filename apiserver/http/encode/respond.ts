@@ -8,6 +8,7 @@ import { dumpOptions } from '../../../shared/api/yaml-schema.ts'
 import { takeOver } from '../../../shared/http/take-over.ts'
 import { encodeProtobuf } from '../../protobuf/encode.ts'
 import type { JsonMap } from '../../values/json-map.ts'
+import { boundedStatus } from './bounded-status.ts'
 import { type Negotiated, notInProtobuf } from './negotiation.ts'
 import type { Warnings } from './warnings.ts'
 
@@ -197,9 +198,9 @@ export function sendNothing({ reply }: Asked, status: number, headers: OutgoingH
 export function sendWithoutHooks({ request, reply }: Asked, { status, headers, code }: StatusError): void {
   const response = takeOver(reply)
   response.writeHead(code, { ...baseHeaders(request), 'content-type': contentTypes.json, ...headers })
-  response.end(request.method === 'HEAD' ? undefined : `${JSON.stringify(status)}\n`)
+  response.end(request.method === 'HEAD' ? undefined : `${JSON.stringify(boundedStatus(status))}\n`)
 }
 
 export function sendStatusError(asked: Asked, { status, headers, code }: StatusError, negotiated?: Negotiated): void {
-  sendJson(asked, { status: code, json: JSON.stringify(status), headers }, negotiated)
+  sendJson(asked, { status: code, json: JSON.stringify(boundedStatus(status)), headers }, negotiated)
 }

@@ -75,7 +75,7 @@ function columnsOf({ columns = defaultColumns }: ResourceDefinition): unknown[] 
   }))
 }
 
-function rowOf(
+export function rowOf(
   definition: ResourceDefinition,
   object: KubeObject,
   { version, include, nowMs }: Pick<TableOptions, 'version' | 'include' | 'nowMs'>,

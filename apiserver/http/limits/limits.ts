@@ -119,8 +119,14 @@ const settable = rows({
   maxStatusCauseBytes: {
     type: bytes(KiB, 64 * MiB),
     default: workLimits.statusCauseBytes,
-    what: 'bytes of the causes in a Status that refuses an object',
+    what: 'bytes of the causes in a Status that refuses a request, and half of those of its message',
     beyond: 'the rest is counted and left out',
+  },
+  maxSchemaSteps: {
+    type: number(1_000, 100_000_000),
+    default: workLimits.schemaSteps,
+    what: 'values of a custom resource, each counted for each schema that it is held against',
+    beyond: 'the check ends, and the object is refused',
   },
   maxCelSteps: {
     type: number(1_000, 100_000_000),
@@ -155,6 +161,24 @@ const fixed = rows({
     shown: '10,000 at once, 1,000 a second',
     what: 'HTTP/2 frames without use, and resets of streams',
     beyond: 'the connection ends (ENHANCE_YOUR_CALM)',
+  },
+  managedFields: {
+    default: workLimits.managedFields,
+    shown: '50,000',
+    what: 'fields of an object whose owners are kept in `metadata.managedFields`',
+    beyond: 'a create or an update keeps none, and a server-side apply gets 413',
+  },
+  schemaDefaults: {
+    default: workLimits.defaultBytes,
+    shown: '3 MiB',
+    what: 'bytes that the defaults of its schema add to a custom resource',
+    beyond: 'the write gets 400',
+  },
+  storedObject: {
+    default: workLimits.objectBytes,
+    shown: 'three times `maxRequestBodyBytes`',
+    what: 'bytes of an object as it is stored, with its managedFields',
+    beyond: 'the write gets 413',
   },
   heap: {
     default: 80,

@@ -113,7 +113,7 @@ export function decodeMerged(
     // Upstream drops the nulls that a custom resource's schema forbids from bodies, and not from what it has merged.
     return (definition.custom?.decode(merged, 'keep') ?? decodeObject(definition, merged)).object
   } catch (error) {
-    if (error instanceof DecodeError) throw refuse(error.message)
+    if (error instanceof DecodeError) throw refuse(error.message).atLimit(error.limit)
     throw error
   }
 }

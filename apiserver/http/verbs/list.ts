@@ -9,12 +9,12 @@ import type { CachedObject } from '../../watchcache/cached-object.ts'
 import { type Selection, selectsAll } from '../../watchcache/selection.ts'
 import type { CachedList, WatchCache } from '../../watchcache/watch-cache.ts'
 import type { ApiContext } from '../api-context.ts'
-import { type ListMetadata, sendList } from '../encode/list-stream.ts'
+import { type Elements, type ListMetadata, sendElements, sendList } from '../encode/list-stream.ts'
 import { negotiate, type Transform } from '../encode/negotiation.ts'
 import { goType } from '../encode/object-encoder.ts'
 import { partialObjectMetadata } from '../encode/partial-object-metadata.ts'
 import { sendJson } from '../encode/respond.ts'
-import { type IncludeObject, includeObject, tableOf } from '../encode/table.ts'
+import { type IncludeObject, includeObject, rowOf, tableOf } from '../encode/table.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import { decodeContinue, encodeContinue } from '../options/continue-token.ts'
 import { type ListOptions, parseListOptions } from '../options/list-options.ts'
@@ -40,13 +40,41 @@ export async function list(api: ApiContext, { exchange, definition, target }: Re
       `you requested PartialObjectMetadata, but the requested object is a list (*${goType(definition)}List)`,
     )
   }
-  const { metadata } = page
-  const body = transformedList(definition, page.items.map(decodeStored), transform, {
-    metadata,
-    include: includeObject(info.query),
-    nowMs: api.clock.now(),
-  })
-  sendJson(exchange, { status: 200, json: toJson(body) }, negotiated)
+  const shown = { metadata: page.metadata, include: includeObject(info.query), nowMs: api.clock.now() }
+  if (page.items.length === 0) {
+    const json = toJson(transformedList(definition, [], transform, shown))
+    return sendJson(exchange, { status: 200, json }, negotiated)
+  }
+  return sendElements(exchange, transformedElements(definition, page.items, transform, shown), negotiated)
+}
+
+interface Shown {
+  metadata: Partial<ListMetadata>
+  include: IncludeObject
+  nowMs: number
+}
+
+/** A list as a Table, or with the metadata alone, of which each element is made when it is sent. */
+function transformedElements(
+  definition: ResourceDefinition,
+  items: readonly CachedObject[],
+  { kind, version }: Transform,
+  { metadata, include, nowMs }: Shown,
+): Elements {
+  const isTable = kind === 'Table'
+  const empty = isTable
+    ? tableOf(definition, [], { version, include, nowMs, metadata: { ...metadata } })
+    : { kind: 'PartialObjectMetadataList', apiVersion: `meta.k8s.io/${version}`, metadata, items: [] }
+  return {
+    begin: toJson(empty).slice(0, -']}'.length),
+    items,
+    element(item) {
+      const object = decodeStored(item)
+      return toJson(
+        isTable ? rowOf(definition, object, { version, include, nowMs }) : partialObjectMetadata(object, version),
+      )
+    },
+  }
 }
 
 /** A list as a Table, or with the metadata alone. */
@@ -54,7 +82,7 @@ export function transformedList(
   definition: ResourceDefinition,
   objects: readonly KubeObject[],
   { kind, version }: Transform,
-  { metadata, include, nowMs }: { metadata: Partial<ListMetadata>; include: IncludeObject; nowMs: number },
+  { metadata, include, nowMs }: Shown,
 ): object {
   if (kind === 'Table') return tableOf(definition, objects, { version, include, metadata: { ...metadata }, nowMs })
   return {

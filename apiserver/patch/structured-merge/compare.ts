@@ -1,5 +1,6 @@
 import { equals, isBare, isMap, type JsonMap, own } from '../../values/json-map.ts'
 import { everything } from './everything.ts'
+import { beginCount, countFields } from './field-count.ts'
 import { type FieldsV1, leaf, noFields } from './fields.ts'
 import { formOf } from './form.ts'
 import { itemElement } from './path-element.ts'
@@ -17,6 +18,7 @@ type Node = { [change in Change]?: Record<string, FieldsV1> | undefined }
 /** Two objects of one type, field by field. */
 export function compare(type: Type, before: JsonMap, after: JsonMap): Comparison {
   const node: Node = {}
+  beginCount()
   compareMaps(type.map!, before, after, node)
   return { added: node.added ?? noFields, modified: node.modified ?? noFields, removed: node.removed ?? noFields }
 }
@@ -111,6 +113,7 @@ function itemsByElement(type: ListType, items: unknown[]): Map<string, unknown[]
 }
 
 function set(node: Node, change: Change, element: string, below: FieldsV1): void {
+  countFields(1)
   const fields = node[change]
   if (fields) fields[element] = below
   else node[change] = { [element]: below }

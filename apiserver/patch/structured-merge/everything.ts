@@ -1,4 +1,5 @@
 import { equals, isBare, isMap, type JsonMap } from '../../values/json-map.ts'
+import { beginCount, countFields } from './field-count.ts'
 import { FieldShapes } from './field-shape.ts'
 import { type FieldsV1, isEmpty, leaf, noFields } from './fields.ts'
 import { formOf } from './form.ts'
@@ -28,7 +29,10 @@ export function beyondZero(type: Type, value: JsonMap): FieldsV1 {
     known = new FieldShapes(type)
     shapes.set(type, known)
   }
-  return known.find(value) ?? known.learn(value, beyond(type, value, {}) ?? noFields)
+  const found = known.find(value)
+  if (found) return found
+  beginCount()
+  return known.learn(value, beyond(type, value, {}) ?? noFields)
 }
 const shapes = new WeakMap<Type, FieldShapes>()
 
@@ -47,6 +51,7 @@ function beyond(type: Type, value: unknown, zero: unknown): FieldsV1 | undefined
 
 function ofStruct(type: MapType, value: JsonMap): FieldsV1 {
   const plan = planFor(type, value)
+  countFields(plan.keys.length)
   const children = plan.types.map((childType, index) => everything(childType, value[plan.keys[index]!]))
   return plan.whole.node(plan.elements, children, { member: true })
 }
@@ -72,13 +77,16 @@ function nodes(type: MapType | ListType, member: boolean): SharedNodes {
 }
 
 function ofMap(type: MapType, value: JsonMap, member: boolean): FieldsV1 {
-  const keys = Object.keys(value).sort()
+  const keys = Object.keys(value)
+  countFields(keys.length)
+  keys.sort()
   const elements = keys.map((key) => type.fields.get(key)?.element ?? `f:${key}`)
   const children = keys.map((key) => everything(type.fields.get(key)?.type ?? type.element!, value[key]))
   return nodes(type, member).node(elements, children, { member })
 }
 
 function ofList(type: ListType, items: unknown[], member: boolean): FieldsV1 {
+  countFields(items.length)
   const elements: string[] = []
   const children: FieldsV1[] = []
   for (const item of items) {

@@ -1,11 +1,15 @@
 import { isBare, isEmptyMap, isMap, type JsonMap } from '../../values/json-map.ts'
+import { beginCount, countFields } from './field-count.ts'
 import { type FieldsV1, isMember, leaf, noFields } from './fields.ts'
 import { formOf } from './form.ts'
 import { itemElement } from './path-element.ts'
 import type { ListType, MapType, Type } from './schema.ts'
 
 /** The fields a configuration speaks about: its leaves, the items of its lists and the entries of its maps. */
-export const fieldSet = (type: Type, value: JsonMap): FieldsV1 => ofMap(type.map!, value) ?? noFields
+export function fieldSet(type: Type, value: JsonMap): FieldsV1 {
+  beginCount()
+  return ofMap(type.map!, value) ?? noFields
+}
 
 function nodeOf(type: Type, value: unknown): FieldsV1 | undefined {
   switch (formOf(type, value)) {
@@ -30,6 +34,7 @@ function ofMap(type: MapType, value: JsonMap): FieldsV1 | undefined {
     const child = value[key]
     const childType = field?.type ?? type.element
     if (!childType) continue
+    countFields(1)
     let node = nodeOf(childType, child)
     if (!field || child === null || (isMap(child) && isEmptyMap(child))) node = asMember(node)
     if (node) out[field?.element ?? `f:${key}`] = node
@@ -38,6 +43,7 @@ function ofMap(type: MapType, value: JsonMap): FieldsV1 | undefined {
 }
 
 function ofList(type: ListType, items: unknown[]): FieldsV1 | undefined {
+  countFields(items.length)
   const out: Record<string, FieldsV1> = {}
   const seen = new Set<string>()
   for (const item of items) {

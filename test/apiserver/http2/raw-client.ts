@@ -69,7 +69,7 @@ export const requestFields = (method = 'GET', path = '/'): [string, string][] =>
   [':path', path],
   [':authority', 'x'],
 ]
-export const get = (path = '/'): Buffer => head(requestFields('GET', path))
+export const get = (path = '/', ...more: [string, string][]): Buffer => head([...requestFields('GET', path), ...more])
 export const post = (...more: [string, string][]): Buffer => head([...requestFields('POST'), ...more])
 
 /** One side of a connection, frame by frame. */

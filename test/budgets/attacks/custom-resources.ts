@@ -5,10 +5,10 @@ import { times } from '../times.ts'
 const group = 'budgets.example.com'
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 
-const string = { type: 'string' }
-const list = (items: object, more: object = {}): object => ({ type: 'array', items, ...more })
+export const string = { type: 'string' }
+export const list = (items: object, more: object = {}): object => ({ type: 'array', items, ...more })
 
-function definition(plural: string, properties: object, rules: string[] = []): object {
+export function definition(plural: string, properties: object, rules: string[] = []): object {
   const spec = {
     type: 'object',
     properties,
@@ -34,18 +34,19 @@ function definition(plural: string, properties: object, rules: string[] = []): o
   }
 }
 
-const define = (body: object, query = ''): Request => ({
+export const define = (body: object, query = ''): Request => ({
   method: 'POST',
   path: `${definitions}${query}`,
   body: JSON.stringify(body),
 })
-const create = (plural: string, spec: object): Request => ({
+export const objectPath = (plural: string, name: string): string => `/apis/${group}/v1/${plural}/${name}`
+export const create = (plural: string, spec: object, { name = 'x', query = '?dryRun=All' } = {}): Request => ({
   method: 'POST',
-  path: `/apis/${group}/v1/${plural}?dryRun=All`,
+  path: `/apis/${group}/v1/${plural}${query}`,
   body: JSON.stringify({
     apiVersion: `${group}/v1`,
     kind: plural[0]?.toUpperCase() + plural.slice(1),
-    metadata: { name: 'x' },
+    metadata: { name },
     spec,
   }),
 })

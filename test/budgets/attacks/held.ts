@@ -107,6 +107,28 @@ export const held: Attack[] = [
       withObjects(attacker, 100, () => unreadHttp1(attacker, 20, '/api/v1/namespaces/default/configmaps', 50)),
     budget: { nsPerByte: 12_000, msPerRequest: 15, bystanderMs: 300 },
   },
+  ...Object.entries({
+    tables: 'application/json;as=Table;v=v1;g=meta.k8s.io',
+    'lists of metadata': 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io',
+  }).map(
+    ([what, accept]): Attack => ({
+      name: `sixty ${what}, each of 20 MB, that are not read`,
+      act: (attacker) =>
+        withObjects(attacker, 200, () =>
+          attacker.frames(
+            'admin',
+            [
+              frame(HEADERS, whole, 1, get('/version')),
+              ...streams(60, () =>
+                get('/api/v1/namespaces/default/configmaps?includeObject=Object', ['accept', accept]),
+              ),
+            ],
+            [[INITIAL_WINDOW_SIZE, 0]],
+          ),
+        ),
+      budget: { nsPerByte: 12_000, bystanderMs: 300 },
+    }),
+  ),
   {
     name: 'large answers that are not read, over HTTP/1.1',
     act: (attacker) => unreadHttp1(attacker, 20, '/openapi/v2', 50),

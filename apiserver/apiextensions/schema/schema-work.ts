@@ -1,0 +1,73 @@
+import { forbidden } from '../../validation/field-error.ts'
+import type { FieldError } from '../../validation/field-errors.ts'
+import { workLimits } from '../../work-limits.ts'
+import { NO_FIELD } from '../field-error.ts'
+import { patternCost, patternWeight } from './re2.ts'
+
+/** An error that is told costs as much as so many checks. */
+export const stepsPerError = 100
+/** To begin with a pattern. */
+const stepsPerMatch = 4
+/** The costs of patterns are in CEL's units, of which a check takes so many. */
+const unitsPerStep = 3
+
+/** Thrown where no step is left, and caught by {@link SchemaWork.endsIn}. */
+class Exhausted extends Error {}
+
+/**
+ * What may be done to hold the values of one request against a schema. Both come from clients, and their product is
+ * bounded by neither: a list of 10,000 items with 2,000 alternatives makes 20 million checks.
+ */
+export class SchemaWork {
+  #left = workLimits.schemaSteps
+
+  get isSpent(): boolean {
+    return this.#left < 0
+  }
+
+  /** Throws where there are not so many steps left. */
+  spend(steps: number): void {
+    this.#left -= steps
+    if (this.#left < 0) throw new Exhausted()
+  }
+
+  /** For a match that follows. */
+  spendMatch(pattern: string, text: string): void {
+    this.spendPattern(pattern)
+    this.spend(stepsPerMatch + patternCost(pattern, text.length) / unitsPerStep)
+  }
+
+  /** For a pattern that may have to be compiled. */
+  spendPattern(pattern: string): void {
+    this.spend(patternWeight(pattern) / unitsPerStep)
+  }
+
+  /** For a look at a value and at all that is in it. */
+  spendNodes(value: unknown): void {
+    this.spend(1)
+    if (typeof value !== 'object' || value === null) return
+    for (const part of Object.values(value)) this.spendNodes(part)
+  }
+
+  /** Whether the work ended for want of steps. */
+  endsIn(work: () => void): boolean {
+    try {
+      work()
+      return false
+    } catch (error) {
+      if (error instanceof Exhausted) return true
+      throw error
+    }
+  }
+
+  /** Of a value that was not checked to its end. */
+  error(path: string): FieldError {
+    return {
+      ...forbidden(
+        path || NO_FIELD,
+        `checking the object against its schema took more than ${workLimits.schemaSteps} steps and was stopped; write fewer values, or give the schema fewer alternatives, patterns and required fields`,
+      ),
+      limit: 'maxSchemaSteps',
+    }
+  }
+}

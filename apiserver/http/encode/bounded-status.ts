@@ -1,0 +1,33 @@
+import type { Status, StatusCause } from '../../../shared/api/status-error.ts'
+import { causeBytes, cutTo } from '../../validation/cut-text.ts'
+import { workLimits } from '../../work-limits.ts'
+
+/**
+ * A refusal may repeat what was sent, and more than once: of a message and of causes that are too much for one answer,
+ * the beginning. Most are their own answer.
+ */
+export function boundedStatus(status: Status): Status {
+  const { message = '', details } = status
+  const mostCharacters = 2 * workLimits.statusCauseBytes
+  const causes = details?.causes && boundedCauses(details.causes)
+  if (message.length <= mostCharacters && causes === details?.causes) return status
+  const left = (details?.causes?.length ?? 0) - (causes?.length ?? 0)
+  const more = left > 0 ? ` (and ${left} more causes)` : ''
+  return {
+    ...status,
+    message: cutTo(message, mostCharacters) + more,
+    ...(details && { details: { ...details, ...(causes && { causes }) } }),
+  }
+}
+
+function boundedCauses(causes: StatusCause[]): StatusCause[] {
+  const limit = workLimits.statusCauseBytes
+  let bytes = 0
+  for (const [index, { field = '', message = '' }] of causes.entries()) {
+    bytes += causeBytes(field, message)
+    if (bytes <= limit) continue
+    const first = { ...causes[index]!, field: cutTo(field, limit), message: cutTo(message, limit) }
+    return index === 0 ? [first] : causes.slice(0, index)
+  }
+  return causes
+}

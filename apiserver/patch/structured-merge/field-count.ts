@@ -1,0 +1,18 @@
+import { workLimits } from '../../work-limits.ts'
+
+/** The fields of an object are too many for their owners to be kept. */
+export class TooManyFields extends Error {}
+
+/** Of the set that is being made, which nothing interrupts. */
+let left = 0
+
+/** A set is about to be made. */
+export function beginCount(): void {
+  left = workLimits.managedFields
+}
+
+/** So many fields are about to be added to it. Throws {@link TooManyFields} beyond `workLimits.managedFields`. */
+export function countFields(fields: number): void {
+  left -= fields
+  if (left < 0) throw new TooManyFields()
+}

@@ -1,0 +1,12 @@
+/** The beginning of a text of more than `max` characters, and how much is left out. */
+export function cutTo(text: string, max: number): string {
+  if (text.length <= max) return text
+  const end = /[\ud800-\udbff]/.test(text[max - 1]!) ? max - 1 : max
+  return `${text.slice(0, end)}… (${text.length - end} more characters)`
+}
+
+/** What the JSON of a cause has besides its texts. */
+const causeOverhead = 64
+
+/** Of a cause in an answer. */
+export const causeBytes = (field: string, message: string): number => causeOverhead + field.length + message.length
