@@ -15,6 +15,7 @@ import { newMessageFile } from './container-config.ts'
 import { containerEnvironment } from './environment.ts'
 import { createEnvironmentSources, type LiveEnvironmentSources } from './environment-sources.ts'
 import { hostsMount } from './hosts-file.ts'
+import { PodFileBounds } from './pod-file-bounds.ts'
 import { resolverMount } from './resolver-file.ts'
 
 export interface ContainerSurroundingsOptions {
@@ -41,6 +42,7 @@ export class ContainerSurroundings {
   readonly #sources: LiveEnvironmentSources
   readonly #volumes: VolumeManager
   readonly #canMount: boolean
+  readonly #fileBounds: PodFileBounds
   /** Pods whose folders this kubelet has seen to. */
   readonly #folders = new Set<string>()
   /** A kubelet that has just started knows its pods sooner than the services that their containers are told of. */
@@ -76,6 +78,7 @@ export class ContainerSurroundings {
       podFiles,
       memoryFolders: runtime.memoryFolders,
     })
+    this.#fileBounds = new PodFileBounds({ events, clock })
     this.#canMount = runtime.capabilities().files !== 'host'
   }
 
@@ -114,6 +117,7 @@ export class ContainerSurroundings {
     if (podFiles && !this.#folders.has(uid)) {
       mkdirSync(podDir(rootDir, uid), { recursive: true })
       this.#folders.add(uid)
+      if (this.#canMount) this.#fileBounds.add(pod, podDir(rootDir, uid))
     }
     return this.#volumes.mount(pod, signal)
   }
@@ -125,10 +129,12 @@ export class ContainerSurroundings {
 
   forget(podUid: string): void {
     this.#volumes.forget(podUid)
+    this.#fileBounds.remove(podUid)
     this.#folders.delete(podUid)
   }
 
   close(): Promise<void> {
+    this.#fileBounds.close()
     return this.#sources.close()
   }
 }

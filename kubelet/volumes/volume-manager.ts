@@ -12,6 +12,7 @@ import { writeAtomically } from './atomic-writer.ts'
 import { type GroupOwner, giveToGroup, mayChangeOwners } from './give-to-group.ts'
 import { checkHostPath } from './host-path.ts'
 import { isInMemory, memoryVolumeBytes } from './memory-volume.ts'
+import { PayloadBudget } from './payload-budget.ts'
 import { type Volume, VolumeError, type VolumeSources, volumePayload } from './volume-payload.ts'
 
 export interface VolumeManagerOptions {
@@ -45,6 +46,7 @@ const REFRESH_MS = 60_000
 /** The directories behind a pod's volumes. */
 export class VolumeManager {
   readonly #options: VolumeManagerOptions
+  readonly #budget = new PayloadBudget()
   /** When each was set up last. */
   readonly #standing = new Map<string, number>()
   /** Of volumes that are claims, where they are. */
@@ -87,6 +89,7 @@ export class VolumeManager {
   }
 
   forget(podUid: string): void {
+    this.#budget.forget(podUid)
     for (const known of [this.#standing, this.#claimedPaths])
       for (const key of known.keys()) if (key.startsWith(`${podUid}/`)) known.delete(key)
   }
@@ -101,7 +104,8 @@ export class VolumeManager {
     if (claim !== undefined) return this.#setUpClaim(pod, volume, claim)
     if (podFiles && !KINDS.some((kind) => volume[kind] !== undefined)) throw new VolumeError('no volume plugin matched')
     const dir = this.path(pod, volume)
-    const payload = await volumePayload(pod, volume, sources)
+    const charge = this.#budget.begin(pod.metadata.uid ?? '', volume.name)
+    const payload = await volumePayload(pod, volume, sources, charge)
     if (!podFiles) return
     if (payload) {
       writeAtomically(dir, payload, toTime(clock.now()).slice(0, -1).replace(/\D/g, '_'), groupOf(pod, true))

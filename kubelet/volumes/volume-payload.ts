@@ -1,7 +1,7 @@
 import type { Container, Pod, PodSpec } from '../../shared/api/types.ts'
 import { fieldValue, type NodeAllocatable, type ResourceFieldRef, resourceFieldValue } from '../pod/field-values.ts'
 import { onlyUserOf } from '../pods/container-user.ts'
-import type { Payload } from './atomic-writer.ts'
+import type { Payload, VolumeFile } from './atomic-writer.ts'
 
 export type Volume = NonNullable<PodSpec['volumes']>[number]
 type Projection = NonNullable<NonNullable<Volume['projected']>['sources']>[number]
@@ -49,25 +49,38 @@ export class ImageVolumeError extends VolumeError {
 
 const DEFAULT_MODE = 0o644
 
-/** The files of a configMap, secret, downwardAPI or projected volume; undefined for other kinds. */
-export async function volumePayload(pod: Pod, volume: Volume, sources: VolumeSources): Promise<Payload | undefined> {
+/**
+ * The files of a configMap, secret, downwardAPI or projected volume; undefined for other kinds. `charge` is called for
+ * each with its length, and may throw.
+ */
+export async function volumePayload(
+  pod: Pod,
+  volume: Volume,
+  sources: VolumeSources,
+  charge: (bytes: number) => void = () => {},
+): Promise<Payload | undefined> {
   const { configMap, secret, downwardAPI, projected } = volume
   const payload: Payload = new Map()
+  const put: Target['put'] = (path, file) => {
+    charge(file.data.length)
+    payload.set(path, file)
+  }
   const modeOf = (source: { defaultMode?: number }) => source.defaultMode ?? DEFAULT_MODE
-  if (configMap) await addConfig(pod, 'configmap', configMap, { payload, mode: modeOf(configMap), sources })
+  if (configMap) await addConfig(pod, 'configmap', configMap, { put, mode: modeOf(configMap), sources })
   else if (secret) {
     const named = { ...secret, name: secret.secretName }
-    await addConfig(pod, 'secret', named, { payload, mode: modeOf(secret), sources })
-  } else if (downwardAPI) addDownward(pod, downwardAPI.items, { payload, mode: modeOf(downwardAPI), sources })
+    await addConfig(pod, 'secret', named, { put, mode: modeOf(secret), sources })
+  } else if (downwardAPI) addDownward(pod, downwardAPI.items, { put, mode: modeOf(downwardAPI), sources })
   else if (projected) {
-    const target = { payload, mode: modeOf(projected), sources }
+    const target = { put, mode: modeOf(projected), sources }
     for (const source of projected.sources ?? []) await addProjection(pod, source, target)
   } else return undefined
   return payload
 }
 
 interface Target {
-  payload: Payload
+  /** Takes a file for the volume. */
+  put(path: string, file: VolumeFile): void
   mode: number
   sources: VolumeSources
 }
@@ -79,7 +92,7 @@ async function addProjection(pod: Pod, source: Projection, target: Target): Prom
   if (source.serviceAccountToken) {
     const { path, ...request } = source.serviceAccountToken
     const token = await target.sources.token(pod, request)
-    if (token !== undefined) target.payload.set(path, { data: Buffer.from(token), ...readersOf(pod, target.mode) })
+    if (token !== undefined) target.put(path, { data: Buffer.from(token), ...readersOf(pod, target.mode) })
   }
 }
 
@@ -97,7 +110,7 @@ async function addConfig(
   pod: Pod,
   kind: 'configmap' | 'secret',
   source: { name?: string; items?: Item[]; optional?: boolean },
-  { payload, mode, sources }: Target,
+  { put, mode, sources }: Target,
 ): Promise<void> {
   const { namespace = '' } = pod.metadata
   const { name = '', items, optional } = source
@@ -106,10 +119,10 @@ async function addConfig(
     if (optional) return
     throw new VolumeError(`${kind} "${name}" not found`)
   }
-  if (!items) for (const [key, value] of data) payload.set(key, { data: value, mode })
+  if (!items) for (const [key, value] of data) put(key, { data: value, mode })
   for (const item of items ?? []) {
     const value = data.get(item.key)
-    if (value) payload.set(item.path, { data: value, mode: item.mode ?? mode })
+    if (value) put(item.path, { data: value, mode: item.mode ?? mode })
     else if (!optional)
       throw new VolumeError(
         `${kind === 'configmap' ? 'configmap references non-existent config' : 'references non-existent secret'} key: ${item.key}`,
@@ -117,13 +130,13 @@ async function addConfig(
   }
 }
 
-function addDownward(pod: Pod, items: DownwardItem[] = [], { payload, mode, sources }: Target): void {
+function addDownward(pod: Pod, items: DownwardItem[] = [], { put, mode, sources }: Target): void {
   for (const item of items) {
     const text = item.fieldRef
       ? fieldValue(pod, item.fieldRef.fieldPath, sources.addresses(pod))
       : item.resourceFieldRef
         ? resourceFieldValue(pod, pod.spec.containers[0] as Container, item.resourceFieldRef, sources.allocatable())
         : ''
-    payload.set(item.path, { data: Buffer.from(text), mode: item.mode ?? mode })
+    put(item.path, { data: Buffer.from(text), mode: item.mode ?? mode })
   }
 }

@@ -382,6 +382,45 @@ t.test('what a program does to the modes of its emptyDir stays', async (t) => {
   t.same(modes(), [0o700, 0o600], 'and for the next kubelet')
 })
 
+t.test('what the kubelet writes for one pod is bounded', async (t) => {
+  const clock = createVirtualClock()
+  const told: string[] = []
+  const events = { podEvent: (...of: string[]) => void told.push(of.slice(2).join(' ')) } as never
+  const from = { addresses: () => ({ podIP: '', hostIP: '' }), allocatable: () => ({}) } as never
+  const root = t.testdir()
+  const manager = new VolumeManager({
+    clock,
+    events,
+    sources: from,
+    podDir: (uid) => path.join(root, uid),
+    podFiles: true,
+  })
+  const large = (uid: string, volumes: number, items: number): Pod => {
+    const names = Array.from({ length: volumes }, (_, index) => `v${index}`)
+    const fieldRef = { fieldPath: 'metadata.annotations' }
+    const downwardAPI = { items: Array.from({ length: items }, (_, index) => ({ path: `f${index}`, fieldRef })) }
+    return {
+      metadata: { ...pod.metadata, uid, annotations: { a: 'x'.repeat(250_000) } },
+      spec: {
+        volumes: names.map((name) => ({ name, downwardAPI })),
+        containers: [{ name: 'c', volumeMounts: names.map((name) => ({ name, mountPath: `/${name}` })) }],
+      },
+    }
+  }
+  const stop = new AbortController()
+  const before = process.memoryUsage().rss
+  const waits = manager.mount(large('many', 100, 50), stop.signal).catch(() => 'given up')
+  await manager.mount(large('few', 2, 50), stop.signal)
+  t.equal(readdirSync(path.join(root, 'few/volumes/kubernetes.io~downward-api/v1')).length, 52)
+  stop.abort()
+  t.equal(await waits, 'given up')
+  t.match(
+    told[0],
+    /^Warning FailedMount MountVolume.SetUp failed for volume "v\d+" : the files that the kubelet writes/,
+  )
+  t.ok(process.memoryUsage().rss - before < 300 * 1024 * 1024, 'they are not made first')
+})
+
 t.test('where contents come from', async (t) => {
   const from: VolumeSources = {
     configMap: async (_, name) => (name === 'cm' ? new Map([['k', Buffer.from('v')]]) : undefined),

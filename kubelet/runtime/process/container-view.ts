@@ -184,7 +184,8 @@ const deviceNumbers = {
 const deviceLinks = { fd: '', stdin: '/0', stdout: '/1', stderr: '/2' }
 
 const devices: Step[] = [
-  tmpfs('root/dev', 'mode=0755', noSuid),
+  // Beyond its layer: the size that container runtimes give /dev/shm.
+  tmpfs('root/dev', 'mode=0755,size=64m,nr_inodes=64k', noSuid),
   ...Object.entries(deviceNumbers).map(
     ([name, [major = 0, minor = 0]]): Step => [
       'device',
