@@ -17,7 +17,7 @@ const machineFiles: Record<string, string> = { 'etc-hosts': '/etc/hosts', 'resol
 interface Watched {
   pod: Pod
   folder: string
-  /** Absent while the folder rests, or where the machine has no watches left: then it is looked at when it has rested. */
+  /** Absent while the folder rests, or where the machine has no watches left; it is looked at when it has rested. */
   watcher?: FSWatcher
   changes: number
   /** The files of which an event has told. */
