@@ -54,20 +54,20 @@ export const create = (plural: string, spec: object, { name = 'x', query = '?dry
 /** What the attacks use; stored before they begin. */
 export const definitionsToAttack: Request[] = [
   define(
-    definition('nesteds', { items: list({ type: 'integer' }, { maxItems: 2_000 }) }, [
+    definition('nesteds', { items: list({ type: 'integer' }, { maxItems: 100 }) }, [
       'self.items.all(a, self.items.all(b, self.items.all(c, a + b + c >= 0)))',
     ]),
   ),
   define(definition('greedies', { text: { ...string, pattern: '^(a|aa|a*)*$', maxLength: 100_000 } })),
   define(
-    definition('matchers', { text: { ...string, maxLength: 100_000 }, by: { ...string, maxLength: 1_000 } }, [
+    definition('matchers', { text: { ...string, maxLength: 20_000 }, by: { ...string, maxLength: 250 } }, [
       'self.text.matches(self.by)',
     ]),
   ),
   define(
     definition(
       'concats',
-      { items: list({ type: 'integer' }, { maxItems: 2_000 }), text: { ...string, maxLength: 10_000 } },
+      { items: list({ type: 'integer' }, { maxItems: 500 }), text: { ...string, maxLength: 2_000 } },
       ['self.items.map(i, self.text + self.text + self.text).size() > 0'],
     ),
   ),
@@ -91,19 +91,19 @@ export const customResources: Attack[] = (
   [
     {
       name: 'CEL: loops in loops',
-      requests: () => [create('nesteds', { items: times(300, (i) => i) })],
+      requests: () => [create('nesteds', { items: times(100, (i) => i) })],
       answers: [422],
       budget: evaluation,
     },
     {
       name: 'CEL: texts that grow',
-      requests: () => [create('concats', { items: times(2_000, (i) => i), text: 'x'.repeat(10_000) })],
+      requests: () => [create('concats', { items: times(500, (i) => i), text: 'x'.repeat(2_000) })],
       answers: [201, 422],
       budget: evaluation,
     },
     {
       name: 'CEL: a regular expression from the client',
-      requests: () => [create('matchers', { text: 'a'.repeat(50_000), by: `${'(a?){1,30}'.repeat(20)}b` })],
+      requests: () => [create('matchers', { text: 'a'.repeat(20_000), by: `${'(a?){1,30}'.repeat(20)}b` })],
       answers: [201, 422],
       budget: evaluation,
     },

@@ -3,11 +3,11 @@ import { times } from '../../times.ts'
 import { map } from './writing.ts'
 
 export const string = { type: 'string' }
-const item = (more: object = {}): object => ({
+const item = (more: object = {}, name: object = string): object => ({
   type: 'object',
   required: ['name'],
   properties: {
-    name: string,
+    name,
     value: { 'x-kubernetes-int-or-string': true },
     defaulted: { type: 'string', default: 'd' },
   },
@@ -26,7 +26,8 @@ const transition = { 'x-kubernetes-validations': [{ rule: 'self.name == oldSelf.
 export const shapes: Record<string, object> = {
   keyed: listMap(item()),
   ruled: listMap(item(ruled)),
-  kept: listMap(item(transition)),
+  // A definition is refused for what this rule would cost for longer names.
+  kept: listMap(item(transition, { ...string, maxLength: 20 })),
   set: { type: 'array', items: string, 'x-kubernetes-list-type': 'set' },
   numbers: { type: 'array', items: { type: 'integer' }, 'x-kubernetes-list-type': 'set' },
   atomic: { type: 'array', items: item(), 'x-kubernetes-list-type': 'atomic' },
