@@ -187,7 +187,7 @@ function appOptions({ config, guards, engine, transport, api, several, storage }
     connections,
     answers,
     reports,
-    maxBodyBytes: limits.maxRequestBodyBytes,
+    limits,
     watchdog,
     corsAllowedOrigins: config.corsAllowedOrigins,
     serverFactory: (handler) => transport.serve(handler),

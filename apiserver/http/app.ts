@@ -23,6 +23,7 @@ import { routableUrl } from './front/routable.ts'
 import type { Answers } from './limits/answers.ts'
 import type { ClientLimits } from './limits/client-limits.ts'
 import type { Connections } from './limits/connections.ts'
+import type { Limits } from './limits/limits.ts'
 import type { Watchdog } from './limits/watchdog.ts'
 import type { RequestMetrics } from './metrics/request-metrics.ts'
 import type { KubernetesRequest, NamedPlugin } from './plugins/plugin.ts'
@@ -60,7 +61,7 @@ export interface AppOptions {
   answers: Answers
   reports: ClientLimits
   watchdog: Watchdog
-  maxBodyBytes: number
+  limits: Limits
   /** Present where other servers write as well. */
   freshness?: Step
   plugins: readonly NamedPlugin[]
@@ -78,7 +79,7 @@ export interface AppOptions {
  * in order; then it is a resource's or a path's. Resolves when it is ready.
  */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance<Server>> {
-  const { api, authenticators, authorizers, answers, watchdog, maxBodyBytes, reports, plugins } = options
+  const { api, authenticators, authorizers, answers, watchdog, limits, reports, plugins } = options
   const { machine } = api.clock
   const monotonicMs = (): number => machine.monotonic()
   const extension = plugins.length > 0 ? await import('./plugins/extension.ts') : undefined
@@ -88,7 +89,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance<Ser
     clientErrorHandler: options.clientErrorHandler,
     rewriteUrl: (request) => routableUrl(request as unknown as IncomingMessage, routedMethods),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: Number.MAX_SAFE_INTEGER },
-    bodyLimit: maxBodyBytes,
+    bodyLimit: limits.maxRequestBodyBytes,
     exposeHeadRoutes: false,
     return503OnClosing: false,
     allowErrorHandlerOverride: false,
@@ -106,7 +107,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance<Ser
   app.addHook('onRequest', ({ raw }, reply, done) => {
     if (!cors(raw, reply.raw)) done()
   })
-  app.addHook('onRequest', requestInfo({ watchdog, bodies: new Bodies(maxBodyBytes), monotonicMs }))
+  app.addHook('onRequest', requestInfo({ watchdog, bodies: new Bodies(limits), monotonicMs }))
   if (options.freshness) app.addHook('onRequest', asHook(options.freshness))
   app.addHook('onRequest', asHook(authentication({ authenticators, authorizers, connections: options.connections })))
   app.addHook('onRequest', asHook(instruments(api)))

@@ -10,6 +10,10 @@ export interface BodyLimits {
 
 /** The whole body of a request. What is sent beyond the limit is thrown away, so that the client reads the answer. */
 export function readBody(request: IncomingMessage, { maxBytes, tooLarge, brokenOff }: BodyLimits): Promise<Buffer> {
+  if (Number(request.headers['content-length']) > maxBytes) {
+    request.resume()
+    return Promise.reject(tooLarge())
+  }
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0

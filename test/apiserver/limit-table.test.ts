@@ -300,6 +300,23 @@ const situations: Record<Exclude<LimitName, 'heap'>, Situation | Situation[]> = 
       return account
     },
   },
+  maxRequestBodyBytesPerUser: {
+    limits: { maxRequestBodyBytesPerUser: 64 * 1024 },
+    async reach(client) {
+      const authorization = `Bearer ${await client.token()}`
+      const session = client.session()
+      const length = 40_000
+      const head = { ':method': 'POST', ':path': reviews, authorization, 'content-length': length }
+      const first = session.request(head)
+      const [answer] = await once(session.request(head).end('x'.repeat(length)), 'response')
+      client.t.match(answer, { ':status': 429, 'retry-after': '1' })
+      const [late] = await once(first.end('x'.repeat(length)), 'response')
+      client.t.equal(late[':status'], 400, 'the first was read')
+      const [next] = await once(session.request(head).end('x'.repeat(length)), 'response')
+      client.t.equal(next[':status'], 400, 'so is the next')
+      return account
+    },
+  },
   maxRequestBodyValues: {
     limits: { maxRequestBodyValues: 1_000 },
     async reach(client) {

@@ -119,7 +119,7 @@ export interface NamedRequest {
 export const reviewsOf = (bytes: number): NamedRequest[] =>
   reviewBodies.map(([name, body]) => ({ name: `${name}, ${bytes} bytes`, request: request(body, bytes) }))
 
-const pods = '/api/v1/namespaces/default/pods'
+const pods = '/api/v1/namespaces/default/pods?dryRun=All'
 const containers = (list: string): string => `{"metadata":{"name":"x"},"spec":{"containers":[${list}]}}`
 const one = '"name":"a","image":"a"'
 

@@ -92,6 +92,12 @@ const settable = rows({
     what: 'bytes of the body of a request',
     beyond: 'it gets 413',
   },
+  maxRequestBodyBytesPerUser: {
+    type: bytes(64 * KiB, 64 * GiB),
+    default: 64 * MiB,
+    what: 'bytes of the bodies of 8 KiB and more that a user sends at a time',
+    beyond: 'the request gets 429 with Retry-After',
+  },
   maxRequestBodyValues: {
     type: number(1_000, 100_000_000),
     default: workLimits.bodyValues,
