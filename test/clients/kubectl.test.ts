@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { repository, startTestCluster } from '../harness/cluster.ts'
-import { findKubectls, type Kubectl, kubectl } from '../harness/kubectl.ts'
+import { findKubectls, type Kubectl, kubectl, missingBuilt, missingKubectls } from '../harness/kubectl.ts'
 import { politeScript } from '../harness/pods.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
@@ -13,9 +13,13 @@ const manifests = join(repository, 'test', 'kubectl', 'manifests')
 const web = ['-f', join(manifests, 'web.yaml')]
 const changed = ['-f', join(manifests, 'web-changed.yaml')]
 
-const versions = endsAndMiddle(findKubectls())
+const found = findKubectls()
+/** The supported skew of a server of 1.36, and others. */
+const supported = found.filter(({ version }) => ['1.35', '1.36'].includes(version))
+const versions = [...new Set([...endsAndMiddle(found), ...supported])]
 t.setTimeout(900_000)
 t.jobs = 3 // each version waits a third of the time, and has a namespace of its own
+for (const version of missingKubectls(found)) skipOrFail(t, missingBuilt(version))
 if (versions.length === 0) skipOrFail(t, 'no kubectl on this machine')
 else {
   const { kubeconfig } = await startTestCluster(t)

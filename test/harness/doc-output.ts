@@ -6,6 +6,8 @@ const ofBusyPort = [
 
 /** What differs from run to run, and stands for anything of its kind. The order counts. */
 const changing: readonly (readonly [RegExp, string])[] = [
+  // kubectl 1.33 and older ones do not name the namespace.
+  [/(?<=" deleted) from \S+ namespace$/, ''],
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME'],
   [/\b\d\d:\d\d:\d\d\.\d{3}\b/g, 'TIME'],
   [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, 'UID'],

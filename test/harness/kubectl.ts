@@ -15,8 +15,24 @@ export interface Answer {
   stderr: string
 }
 
-/** Folders in which an SDK keeps several versions side by side, beside those on PATH. */
-const knownFolders = ['/usr/lib/google-cloud-sdk/bin', '/usr/local/lib/kubectl']
+const toolchains = join(import.meta.dirname, '..', 'toolchains')
+/** Versions within the supported skew of a server of 1.36, which neither Debian nor an SDK has. */
+const builtVersions = ['1.35', '1.36']
+
+/** Why a built version cannot be tested with. */
+export const missingBuilt = (version: string): string =>
+  `no kubectl ${version} (built by .ci/run in test/toolchains/kubectl-${version})`
+
+/** Folders in which an SDK keeps several versions side by side, beside those on PATH; and those of built ones. */
+const knownFolders = [
+  '/usr/lib/google-cloud-sdk/bin',
+  '/usr/local/lib/kubectl',
+  ...builtVersions.map((version) => join(toolchains, `kubectl-${version}`, 'bin')),
+]
+
+/** Those within the supported skew that are not on this machine. */
+export const missingKubectls = (found: readonly Kubectl[]): string[] =>
+  builtVersions.filter((version) => !found.some((one) => one.version === version))
 
 /** Each version of kubectl on this machine once, oldest first. */
 export function findKubectls(): Kubectl[] {
