@@ -130,8 +130,11 @@ with_reason() {
     exit 1
     ;;
   esac
-  # A raw URI takes the place of the path in the server's address, so it has to carry the reason itself.
-  if [ -n "$raw" ]; then set -- --raw="${given:+$(reason_prefix "$reason")}$raw" "$@"; fi
+  # A raw URI carries the reason alone: kubectl 1.33 puts it in the place of the path in the server's address, 1.35
+  # appends it to that path.
+  if [ -n "$raw" ]; then
+    exec "$kubectl" ${server:+--server="$server"} --raw="${given:+$(reason_prefix "$reason")}$raw" "$@"
+  fi
   if [ -z "$given" ]; then exec "$kubectl" "$@"; fi
   if [ -z "$server" ]; then
     server=$(eval "\"\$kubectl\" config view --minify$selection --output='jsonpath={.clusters[0].cluster.server}'") || exit

@@ -47,7 +47,7 @@ t.test('kubectl: the five-minute tour', async (t) => {
         /^Status: +Running$/m,
         /^ +Ready +True *$/m,
         /Normal +Scheduled +\S+ +default-scheduler +Successfully assigned \S+\/web to node-1/,
-        /Normal +Started +\S+( \(.*\))? +kubelet +(Started container worker|Container started)/,
+        /Normal +Started +\S+( \(.*\))? +kubelet +(spec\.containers\{worker\}: )?(Started container worker|Container started)/,
       ])
         t.match(description, line, 'kubectl describe')
       const since = /^ +State: +Running\n +Started: +\S+/m
