@@ -9,6 +9,7 @@ import { ConfigError, type Options, UsageError, variableOf, variablePrefix } fro
 import { resolveOptions } from '../shared/config/resolve.ts'
 import { inOneSentence } from '../shared/config/system-errors.ts'
 import { builtIn, commands } from './commands.ts'
+import { meetNpm } from './npm-shell.ts'
 
 /** The `kubestage` command. Ends the process. */
 export async function main(): Promise<void> {
@@ -17,6 +18,7 @@ export async function main(): Promise<void> {
   try {
     endWithLauncher()
     meetGuardian(process.env)
+    meetNpm(process.env)
     process.exitCode = await run(process.argv.slice(2))
   } catch (error) {
     const known = error instanceof ConfigError ? error : inOneSentence(error as Error)

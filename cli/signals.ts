@@ -1,10 +1,11 @@
 import { realClock } from '../shared/clock/real-clock.ts'
+import { whenNpmEnds } from './npm-shell.ts'
 
 /** One Ctrl-C can arrive twice: from the terminal and through npm, which passes on what it gets. */
 const oneKeyPressMs = 300
 
 /**
- * Resolves at the first SIGINT, SIGTERM or SIGHUP, to a promise of the second.
+ * Resolves at the first SIGINT, SIGTERM or SIGHUP, or the end of npx, to a promise of the second.
  * (In an object, since a promise of a promise would wait for both.)
  */
 export function untilStopped(): Promise<{ again: Promise<void> }> {
@@ -18,5 +19,6 @@ export function untilStopped(): Promise<{ again: Promise<void> }> {
     if (nowMs - firstMs > oneKeyPressMs) second.resolve()
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, receive)
+  whenNpmEnds(() => void (firstMs ?? receive()))
   return first.promise
 }

@@ -7,9 +7,10 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Node, Pod } from '../../shared/api/types.ts'
 import { nodes, pods } from '../../shared/client/resources.ts'
-import { startCommand, startTestCluster } from '../harness/cluster.ts'
+import { type CommandRun, startCommand, startProgram, startTestCluster } from '../harness/cluster.ts'
 import { byeScript, deafScript, followPod, podOf, politeScript, untilHandled } from '../harness/pods.ts'
 import { processesWith } from '../harness/processes.ts'
+import { scratchFolder } from '../harness/scratch.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
 
@@ -227,6 +228,33 @@ t.test('under an old Node it finds the right one, and dies with it', async (t) =
   t.equal(await again.ended, 0)
 })
 
+t.test('what npx runs ends when npx is told to end', async (t) => {
+  const npx = programOn('npx')
+  if (!npx) return skipOrFail(t, 'no npx on this machine')
+  const folder = scratchFolder(t, 'npx')
+  const file = (name: string): string => join(folder, name)
+  const start = (...args: string[]): CommandRun =>
+    startProgram(t, ['-u', 'KUBESTAGE_LAUNCHER_FD', npx, 'kubestage', ...args], { node: '/usr/bin/env' })
+  const server = start('apiserver', '--port=0', `--cert-dir=${file('pki')}`, `--kubeconfig=${file('kubeconfig')}`)
+  await server.printed('"ready"')
+  const place = `--kubeconfig=${file('kubeconfig')}`
+  const others = {
+    controllers: start('controllers', place, `--cert-dir=${file('pki')}`),
+    kubelet: start('kubelet', place, '--port=0', `--root-dir=${file('kubelet')}`, '--node-name=npx-node'),
+    up: start('up', '--port=0', '--nodes=0', `--state-dir=${file('up')}`, `--storage=sqlite:${file('up.db')}`),
+  }
+  await others.up.printed('is ready')
+  await others.controllers.printed('"ready"')
+  await until(() => processesWith(file('kubelet')).length > 0, { what: 'the kubelet' })
+  for (const [name, command] of [...Object.entries(others), ['apiserver', server] as const]) {
+    command.child.kill('SIGTERM')
+    await command.ended
+    const own = name === 'apiserver' ? folder : name === 'controllers' ? `controllers\0${place}` : file(name)
+    await until(() => processesWith(own).length === 0, { what: `the end of ${name}` })
+    t.pass(`${name} has ended`)
+  }
+})
+
 t.test('the demo', async (t) => {
   const demo = startCommand(t, ['demo'])
   t.equal(await demo.ended, 0)
@@ -278,4 +306,9 @@ function oldNode(): string | undefined {
     const major = Number(/^v(\d+)/.exec(execFileSync(file, ['--version'], { encoding: 'utf8' }))?.[1])
     return major < 26 && major >= 20
   })
+}
+
+function programOn(name: string): string | undefined {
+  const files = (process.env.PATH ?? '').split(':').map((folder) => join(folder, name))
+  return files.find((file) => existsSync(file))
 }
