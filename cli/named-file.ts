@@ -1,6 +1,6 @@
+import { readInputText } from '../shared/config/input.ts'
 import { ConfigError, UsageError } from '../shared/config/option.ts'
 import { whyRefused } from '../shared/config/system-errors.ts'
-import { readInputText } from '../shared/files/input.ts'
 
 /** What stands in a file that the command line names. Throws a UsageError where nothing can be read. */
 export function readNamedFile(file: string): string {

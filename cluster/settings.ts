@@ -1,9 +1,9 @@
 import { apiServerOptions } from '../apiserver/options.ts'
 import { parseStorage, type StorageChoice, storageOption } from '../apiserver/storage/open-storage.ts'
 import { containerOptions } from '../kubelet/container-options.ts'
+import { backoffOptions } from '../kubelet/containers/backoff-options.ts'
 import { evictionOptions } from '../kubelet/eviction/options.ts'
 import { shutdownOptions } from '../kubelet/node/shutdown-options.ts'
-import { backoffOptions } from '../kubelet/pods/backoff-options.ts'
 import { electionOptions } from '../shared/config/election-options.ts'
 import { option, type Values } from '../shared/config/option.ts'
 import {

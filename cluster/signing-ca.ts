@@ -1,7 +1,7 @@
 import { join } from 'node:path'
+import { readInputText } from '../shared/config/input.ts'
 import { ConfigError } from '../shared/config/option.ts'
 import { inOneSentence } from '../shared/config/system-errors.ts'
-import { readInputText } from '../shared/files/input.ts'
 import { readRegularFile } from '../shared/files/regular-file.ts'
 import type { KeyPair } from '../shared/pki/certificate.ts'
 

@@ -23,10 +23,10 @@ import { timeOriginOption, timeScaleOption } from '../shared/config/time-options
 import { levels } from '../shared/log/levels.ts'
 import { checkOptions } from './check-options.ts'
 import { containerOptions } from './container-options.ts'
+import { backoffOptions } from './containers/backoff-options.ts'
 import { evictionOptions } from './eviction/options.ts'
 import type { PodCidr } from './node/pod-network.ts'
 import { shutdownOptions } from './node/shutdown-options.ts'
-import { backoffOptions } from './pods/backoff-options.ts'
 
 const addressings = ['auto', 'node', 'loopback', 'host']
 

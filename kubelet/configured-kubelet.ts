@@ -1,9 +1,9 @@
 import path from 'node:path'
 import type { KubeletConfig } from './config.ts'
+import { backoffConfig } from './containers/backoff-options.ts'
 import { evictionConfig } from './eviction/options.ts'
 import type { KubeletOptions } from './kubelet.ts'
 import { shutdownGroups } from './node/shutdown-options.ts'
-import { backoffConfig } from './pods/backoff-options.ts'
 import type { RuntimeCapabilities } from './runtime/container-runtime.ts'
 
 /** The options of a kubelet that its configuration and the capabilities of its runtime decide. Its `rootDir` is absolute. */

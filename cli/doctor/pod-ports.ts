@@ -1,4 +1,4 @@
-import { inWords, portsOf } from '../../kubelet/pods/port-conflicts.ts'
+import { inWords, portsOf } from '../../kubelet/containers/port-conflicts.ts'
 import { listenersOn } from '../../kubelet/runtime/process/listeners.ts'
 import { markerOf } from '../../kubelet/runtime/process/marker.ts'
 import type { KubeList, Pod } from '../../shared/api/types.ts'

@@ -3,9 +3,9 @@ import { collide } from '../../shared/api/host-ports.ts'
 import { matchesNodeSelection } from '../../shared/api/node-affinity.ts'
 import { untolerated } from '../../shared/api/taints.ts'
 import type { Node } from '../../shared/api/types.ts'
+import type { Rejection } from '../pod/rejection.ts'
 import { isStatic } from '../pod/static-pod.ts'
 import type { NodeLoad, PodLoad } from './node-load.ts'
-import type { Rejection } from './rejection.ts'
 
 /** What keeps a pod from running on a node, and how much of what is missing where that is the reason. */
 export interface PredicateFailure extends Rejection {

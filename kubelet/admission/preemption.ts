@@ -1,6 +1,6 @@
 import type { Amounts } from '../../shared/api/amounts.ts'
 import type { Pod } from '../../shared/api/types.ts'
-import { isCritical } from './critical-pod.ts'
+import { isCritical } from '../pod/critical-pod.ts'
 import type { PodLoad } from './node-load.ts'
 
 /** The classes of service, the first to go first. */

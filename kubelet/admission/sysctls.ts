@@ -1,6 +1,6 @@
 import { safeSysctls, sysctlName } from '../../shared/api/safe-sysctls.ts'
 import type { Pod } from '../../shared/api/types.ts'
-import type { Rejection } from './rejection.ts'
+import type { Rejection } from '../pod/rejection.ts'
 
 export interface SysctlPolicy {
   /** Pods share the machine's network: none of its parameters can be set. */

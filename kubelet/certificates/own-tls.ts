@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Client } from '../../shared/client/client.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import { readInputText } from '../../shared/files/input.ts'
+import { readInputText } from '../../shared/config/input.ts'
 import type { KeyPair } from '../../shared/pki/certificate.ts'
 import type { KubeletConfig } from '../config.ts'
 

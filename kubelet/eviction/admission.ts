@@ -1,8 +1,8 @@
 import { tolerates } from '../../shared/api/taints.ts'
 import type { Pod } from '../../shared/api/types.ts'
-import { isCritical } from '../admission/critical-pod.ts'
-import type { Rejection } from '../admission/rejection.ts'
 import type { NodePressure } from '../node/node-status.ts'
+import { isCritical } from '../pod/critical-pod.ts'
+import type { Rejection } from '../pod/rejection.ts'
 
 const CONDITIONS: Record<keyof NodePressure, string> = {
   disk: 'DiskPressure',

@@ -3,10 +3,11 @@ import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { withinLimit } from '../../shared/clock/within-limit.ts'
-import { CRITICAL_PRIORITY } from '../admission/critical-pod.ts'
-import { MINIMUM_GRACE_SECONDS } from '../pod/grace-period.ts'
-import type { KillOptions, StatusChange } from '../pods/pod-state-machine.ts'
+import { MINIMUM_GRACE_SECONDS } from '../ending/grace-period.ts'
+import type { KillOptions } from '../ending/pod-state-machine.ts'
+import { CRITICAL_PRIORITY } from '../pod/critical-pod.ts'
 import { disruptedByKubelet } from '../status/disruption.ts'
+import type { StatusChange } from '../status/status-change.ts'
 
 /** Pods of at least this priority, up to the next group's, have so long when the node goes down. */
 export interface ShutdownGroup {

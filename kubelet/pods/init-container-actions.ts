@@ -1,9 +1,10 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
 import { isSidecar } from '../pod/container-kinds.ts'
 import { restartsAfter } from '../pod/restart-policy.ts'
+import type { ProbeVerdicts } from '../prober/probe-verdicts.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
-import type { ContainerToKill, ProbeVerdicts } from './pod-needs.ts'
-import { isRunning, newestRecord, type RuntimePod } from './runtime-pod.ts'
+import { isRunning, newestRecord, type RuntimePod } from '../runtime/runtime-pod.ts'
+import type { ContainerToKill } from './pod-needs.ts'
 
 export interface InitContainerActions {
   /** App containers may run. */

@@ -1,12 +1,13 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
+import type { KillCause } from '../ending/grace-period.ts'
 import { ephemeralContainers } from '../pod/container-kinds.ts'
-import type { KillCause } from '../pod/grace-period.ts'
 import { restartsAfterKill, shouldBeStarted } from '../pod/restart-policy.ts'
+import type { ProbeVerdicts } from '../prober/probe-verdicts.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
+import { newestRecord, type RuntimePod, readySandbox } from '../runtime/runtime-pod.ts'
+import { restartAllSource } from '../status/restart-all-source.ts'
 import { initContainerActions } from './init-container-actions.ts'
-import type { PodActions, ProbeVerdicts } from './pod-needs.ts'
-import { restartAllSource } from './restart-all-source.ts'
-import { newestRecord, type RuntimePod, readySandbox } from './runtime-pod.ts'
+import type { PodActions } from './pod-needs.ts'
 
 /** The one decision of a sync. Pure: spec, records and probe results in, actions out. */
 export function computePodActions(pod: Pod, runtime: RuntimePod, probes: ProbeVerdicts): PodActions {

@@ -4,8 +4,8 @@ import path from 'node:path'
 import type { Pod } from '../../shared/api/types.ts'
 import { podDir, podLogDir, VOLUMES } from '../pod/folders.ts'
 import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
-import type { RuntimeCache } from './runtime-cache.ts'
-import { isRunning, type RuntimePod } from './runtime-pod.ts'
+import type { RuntimeCache } from '../runtime/runtime-cache.ts'
+import { isRunning, type RuntimePod } from '../runtime/runtime-pod.ts'
 
 /** Removes what is left on the node of pods that the API does not have any more. */
 export interface PodCleanup {

@@ -3,34 +3,34 @@ import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { withinLimit } from '../../shared/clock/within-limit.ts'
 import type { ActionHandler } from '../actions/action.ts'
+import { createHookRunner, type HookRunner } from '../actions/hook-runner.ts'
+import { ContainerStarter } from '../containers/container-starter.ts'
+import { ContainerSurroundings } from '../containers/container-surroundings.ts'
+import { createImagePuller, type ImagePuller } from '../containers/image-puller.ts'
+import { PortConflicts } from '../containers/port-conflicts.ts'
+import { createRestartBackoff, type RestartBackoff, type RestartBackoffOptions } from '../containers/restart-backoff.ts'
+import { createTerminationMessages } from '../containers/termination-message.ts'
+import { PodEndings } from '../ending/pod-endings.ts'
+import { createSyncTerminatedPod } from '../ending/sync-terminated-pod.ts'
+import { createSyncTerminatingPod } from '../ending/sync-terminating-pod.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
-import { createHookRunner, type HookRunner } from '../lifecycle/hook-runner.ts'
 import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts'
 import type { MachineFacts } from '../node/machine.ts'
 import type { ProbeType } from '../pod/probe-types.ts'
 import { Prober } from '../prober/prober.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
+import { createRuntimeCache, type RuntimeCache } from '../runtime/runtime-cache.ts'
+import { isUp, type RuntimePod } from '../runtime/runtime-pod.ts'
 import { nextRestartCount } from '../status/container-statuses.ts'
 import { statusAtEnd } from '../status/end-of-life.ts'
 import { createPodStatuses, type PodStatuses } from '../status/pod-statuses.ts'
+import { createReasonCache, type ReasonCache } from '../status/reason-cache.ts'
 import { StatusManager } from '../status/status-manager.ts'
 import type { Volume } from '../volumes/volume-payload.ts'
-import { ContainerStarter } from './container-starter.ts'
-import { ContainerSurroundings } from './container-surroundings.ts'
-import { createImagePuller, type ImagePuller } from './image-puller.ts'
 import { createPodCleanup, type PodCleanup } from './pod-cleanup.ts'
 import { PodResizes, type Shortage } from './pod-resizes.ts'
-import { PodStops } from './pod-stops.ts'
 import { PodSync } from './pod-sync.ts'
 import { PodWorkers } from './pod-workers.ts'
-import { PortConflicts } from './port-conflicts.ts'
-import { createReasonCache, type ReasonCache } from './reason-cache.ts'
-import { createRestartBackoff, type RestartBackoff, type RestartBackoffOptions } from './restart-backoff.ts'
-import { createRuntimeCache, type RuntimeCache } from './runtime-cache.ts'
-import { isUp, type RuntimePod } from './runtime-pod.ts'
-import { createSyncTerminatedPod } from './sync-terminated-pod.ts'
-import { createSyncTerminatingPod } from './sync-terminating-pod.ts'
-import { createTerminationMessages } from './termination-message.ts'
 
 export interface PodLifecycleOptions {
   client: Client
@@ -104,7 +104,7 @@ export class PodLifecycle {
   readonly #prober: Prober
   readonly #resizes: PodResizes
   readonly #podStatuses: PodStatuses
-  readonly #stops: PodStops
+  readonly #endings: PodEndings
   readonly #images: ImagePuller
   readonly #backoff: RestartBackoff
   readonly #portConflicts: PortConflicts | undefined
@@ -159,14 +159,14 @@ export class PodLifecycle {
     this.#backoff = createRestartBackoff(options.crashLoopBackOff)
     this.#images = createImagePuller({ runtime, clock, events })
     const hooks = createHookRunner(runtime, options.actions, clock)
-    this.#stops = new PodStops({ ...options, cache, hooks })
+    this.#endings = new PodEndings({ ...options, cache, hooks })
     this.workers = this.#createWorkers(hooks)
     this.#cleanup = createPodCleanup({
       runtime,
       cache,
       rootDir,
       podFiles,
-      endOrphan: (pod, running) => this.#stops.endOrphan(pod, running),
+      endOrphan: (pod, running) => this.#endings.endOrphan(pod, running),
       onError: (error, pod) => warn(error, 'what was left of a pod could not be removed', pod),
     })
     this.#stopListening = runtime.onEvent(({ podUid }) => this.workers.sync(podUid))
@@ -186,7 +186,7 @@ export class PodLifecycle {
   /** The node does not take the pod. */
   rejected(pod: Pod, status: PodStatus): void {
     this.statuses.set(pod, status)
-    this.#stops.rejected(pod, status)
+    this.#endings.rejected(pod, status)
   }
 
   /** Where a volume of a pod is on this machine. */
@@ -203,14 +203,14 @@ export class PodLifecycle {
   async flush(): Promise<void> {
     // The record of a pod follows the cleanup after its containers.
     await this.workers.settled()
-    await Promise.all([this.statuses.flush(), this.#stops.flush()])
+    await Promise.all([this.statuses.flush(), this.#endings.flush()])
   }
 
   async close(): Promise<void> {
     this.#stopListening()
     this.#prober.close()
     this.workers.close()
-    await withinLimit(this.#stops.flush(), FLUSH_MS, this.#options.clock.machine)
+    await withinLimit(this.#endings.flush(), FLUSH_MS, this.#options.clock.machine)
     await this.#surroundings.close()
   }
 
@@ -218,7 +218,7 @@ export class PodLifecycle {
     const { clock, metrics, random, shortenRunningKills, terminationReasons, warn } = this.#options
     const cache = this.#cache
     const statuses = this.#podStatuses
-    const { killPod } = this.#stops
+    const { killPod } = this.#endings
     const removeProbes = (pod: Pod): void => this.#prober.remove(uidOf(pod))
     const running = this.#createPodSync(hooks)
     return new PodWorkers({
@@ -231,7 +231,7 @@ export class PodLifecycle {
         statuses,
         killPod,
         tellReason: (pod, reason) => this.statuses.tellReason(pod, reason),
-        endsIdle: (end) => this.#stops.endsIdle(end),
+        endsIdle: (end) => this.#endings.endsIdle(end),
         terminationReasons,
         stopKillingProbes: (pod) => this.#prober.stopKilling(pod),
         removeProbes,
@@ -239,7 +239,7 @@ export class PodLifecycle {
       syncTerminatedPod: createSyncTerminatedPod({ cache, statuses, removeProbes }),
       onFinished: (pod, removed) => this.#finished(pod, removed),
       ...(shortenRunningKills && {
-        onGraceShortened: (pod: Pod, seconds: number) => this.#stops.shorten(uidOf(pod), seconds),
+        onGraceShortened: (pod: Pod, seconds: number) => this.#endings.shorten(uidOf(pod), seconds),
       }),
       onError: (error, pod) => warn(error, 'a pod could not be synced', pod),
     })
@@ -247,7 +247,7 @@ export class PodLifecycle {
 
   #createPodSync(hooks: HookRunner): PodSync {
     const { random, runtime, clock, events, metrics, networkProblem, rootDir, stopSignals } = this.#options
-    const { killer, killPod, restartAll } = this.#stops
+    const { killer, killPod, restartAll } = this.#endings
     const surroundings = this.#surroundings
     const starter = new ContainerStarter({
       runtime,
@@ -299,7 +299,7 @@ export class PodLifecycle {
     const uid = uidOf(pod)
     this.#options.onOver(uid)
     const status = this.statuses.get(uid)
-    this.#stops.podEnded(uid, { status: status && statusAtEnd(pod, status), removed })
+    this.#endings.podEnded(uid, { status: status && statusAtEnd(pod, status), removed })
     if (removed) {
       void this.#forget(pod).catch((error) => this.#options.warn(error, 'a pod could not be cleaned up', pod))
     } else this.statuses.terminate(pod)

@@ -1,5 +1,5 @@
 import type { Container } from '../../shared/api/types.ts'
-import type { KillCause } from '../pod/grace-period.ts'
+import type { KillCause } from '../ending/grace-period.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
 
 /** What a pod needs next. */
@@ -21,12 +21,4 @@ export interface ContainerToKill {
   container: Container
   message: string
   cause: KillCause
-}
-
-/** What the probes found, by container id, and what else ends a container that runs. */
-export interface ProbeVerdicts {
-  livenessFailed(containerId: string): boolean
-  startup(containerId: string): 'success' | 'failure' | 'unknown'
-  /** It is to have other resources, which it can only have from its start. */
-  mustResize?(container: Container): boolean
 }

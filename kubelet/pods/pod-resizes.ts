@@ -3,9 +3,8 @@ import type { Container, Pod, PodStatus } from '../../shared/api/types.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { ephemeralContainers } from '../pod/container-kinds.ts'
 import type { Verdict } from '../status/conditions.ts'
+import type { ResizeView, Resources } from '../status/resize-view.ts'
 import { toldContainer } from '../status/told-container.ts'
-
-export type Resources = NonNullable<Container['resources']>
 
 /** Why a node cannot give what a running pod asks for now. */
 export interface Shortage {
@@ -18,11 +17,6 @@ export interface PodResizesOptions {
   makeRoom(pod: Pod): Shortage | undefined
   /** What the kubelet, or the one before it, said of the pod. */
   told(pod: Pod): PodStatus | undefined
-}
-export interface ResizeView {
-  conditions: Verdict[]
-  allocated(container: string): Resources
-  actual(container: string): Resources
 }
 
 /** By container. While no resize goes on, both are the same. */

@@ -2,25 +2,26 @@ import { isTerminalPhase } from '../../shared/api/pod-phase.ts'
 import { sysctlName } from '../../shared/api/safe-sysctls.ts'
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import type { ContainerStarter, StartRequest } from '../containers/container-starter.ts'
+import { hostnameOf } from '../containers/hosts-file.ts'
+import type { PortConflicts } from '../containers/port-conflicts.ts'
+import { StartFailure } from '../containers/start-failure.ts'
+import type { ContainerKiller } from '../ending/container-killer.ts'
+import { containerGraceSeconds } from '../ending/grace-period.ts'
+import type { KillPod } from '../ending/kill-pod.ts'
+import type { RestartAll } from '../ending/restart-all.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
-import type { ContainerKiller } from '../lifecycle/container-killer.ts'
 import { isSidecar } from '../pod/container-kinds.ts'
-import { containerGraceSeconds } from '../pod/grace-period.ts'
+import type { ProbeVerdicts } from '../prober/probe-verdicts.ts'
 import type { ContainerRecord, ContainerRuntime, Sandbox, Sysctl } from '../runtime/container-runtime.ts'
+import type { RuntimeCache } from '../runtime/runtime-cache.ts'
+import { type RuntimePod, readySandbox } from '../runtime/runtime-pod.ts'
 import type { PodStatuses } from '../status/pod-statuses.ts'
-import type { ContainerStarter, StartRequest } from './container-starter.ts'
-import { hostnameOf } from './hosts-file.ts'
+import type { ReasonCache } from '../status/reason-cache.ts'
 import { computePodActions } from './pod-actions.ts'
-import type { KillPod } from './pod-killer.ts'
-import type { PodActions, ProbeVerdicts } from './pod-needs.ts'
+import type { PodActions } from './pod-needs.ts'
 import type { PodResizes } from './pod-resizes.ts'
 import type { SyncOutcome } from './pod-worker.ts'
-import type { PortConflicts } from './port-conflicts.ts'
-import type { ReasonCache } from './reason-cache.ts'
-import type { RestartAll } from './restart-all.ts'
-import type { RuntimeCache } from './runtime-cache.ts'
-import { type RuntimePod, readySandbox } from './runtime-pod.ts'
-import { StartFailure } from './start-failure.ts'
 
 export interface PodSyncOptions {
   runtime: ContainerRuntime
@@ -112,13 +113,13 @@ export class PodSync {
       if (!actions.createSandbox) {
         // Upstream gives the pod's grace to all containers here, whatever their probes say.
         const graceSeconds = containerGraceSeconds(pod, undefined, 'Unknown')
-        await killPod(pod, before, { graceSeconds, causes: actions.causes })
+        await killPod(pod, before, { ends: 'pod', graceSeconds, causes: actions.causes })
         return clock.now()
       }
-      await killPod(pod, before, { cause: 'SandboxChanged' })
+      await killPod(pod, before, { ends: 'container', cause: 'SandboxChanged' })
     }
     const podIP = before.sandboxes[0]?.ip ?? ''
-    for (const kill of actions.containersToKill) await killer.kill({ ...kill, pod, podIP })
+    for (const kill of actions.containersToKill) await killer.kill({ ...kill, ends: 'container', pod, podIP })
     const standing = readySandbox(before)
     const sandbox = standing ?? (await this.#newSandbox(pod, before))
     const { failures, started } = await this.#startAll(pod, before, sandbox, actions)

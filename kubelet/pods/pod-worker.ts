@@ -1,7 +1,7 @@
 import type { Pod } from '../../shared/api/types.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
+import { nextWork, type PodWork, type WorkEvent, type WorkPhase } from '../ending/pod-state-machine.ts'
 import type { WorkerOperation } from '../metrics/kubelet-metrics.ts'
-import { nextWork, type PodWork, type WorkEvent, type WorkPhase } from './pod-state-machine.ts'
 
 export interface SyncOutcome {
   /** The pod has ended by itself. */

@@ -1,5 +1,5 @@
 import type { Pod } from '../../shared/api/types.ts'
-import type { KillOptions, WorkEvent, WorkPhase } from './pod-state-machine.ts'
+import type { KillOptions, WorkEvent, WorkPhase } from '../ending/pod-state-machine.ts'
 import { PodWorker, type PodWorkerOptions } from './pod-worker.ts'
 
 export type PodWorkersOptions = Omit<PodWorkerOptions, 'isClosed'>

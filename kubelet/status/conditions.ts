@@ -1,8 +1,8 @@
 import { mayRestartAllContainers } from '../../shared/api/restart-rules.ts'
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../shared/api/types.ts'
 import { isSidecar } from '../pod/container-kinds.ts'
-import { restartAllSource } from '../pods/restart-all-source.ts'
-import { type RuntimePod, readySandbox } from '../pods/runtime-pod.ts'
+import { type RuntimePod, readySandbox } from '../runtime/runtime-pod.ts'
+import { restartAllSource } from './restart-all-source.ts'
 
 /** A condition without its times: what is true now, and why. */
 export interface Verdict {

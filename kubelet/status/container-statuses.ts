@@ -2,11 +2,11 @@ import type { Container, ContainerState, ContainerStatus, Pod, PodStatus } from 
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { ephemeralContainers, isSidecar } from '../pod/container-kinds.ts'
 import { shouldBeStarted } from '../pod/restart-policy.ts'
-import { stopSignalOf } from '../pods/container-config.ts'
-import type { ResizeView } from '../pods/pod-resizes.ts'
-import type { WaitingReason } from '../pods/reason-cache.ts'
-import { type RuntimePod, recordsOf } from '../pods/runtime-pod.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
+import { stopSignalOf } from '../runtime/recorded-container.ts'
+import { type RuntimePod, recordsOf } from '../runtime/runtime-pod.ts'
+import type { WaitingReason } from './reason-cache.ts'
+import type { ResizeView } from './resize-view.ts'
 import { toldContainer } from './told-container.ts'
 
 export interface ContainerStatusInput {

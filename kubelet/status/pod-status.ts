@@ -3,9 +3,7 @@ import type { ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
 import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
 import { sidecars } from '../pod/container-kinds.ts'
 import { isStatic } from '../pod/static-pod.ts'
-import type { ResizeView } from '../pods/pod-resizes.ts'
-import type { WaitingReason } from '../pods/reason-cache.ts'
-import { type RuntimePod, sandboxHolds } from '../pods/runtime-pod.ts'
+import { type RuntimePod, sandboxHolds } from '../runtime/runtime-pod.ts'
 import { KUBELET_CONDITIONS, kubeletConditions, withTimes } from './conditions.ts'
 import {
   appContainerStatuses,
@@ -15,6 +13,8 @@ import {
 } from './container-statuses.ts'
 import { podPhase } from './phase.ts'
 import { sumOf, sumOfResources } from './pod-resources.ts'
+import type { WaitingReason } from './reason-cache.ts'
+import type { ResizeView } from './resize-view.ts'
 
 export interface PodStatusInput {
   pod: Pod

@@ -1,6 +1,6 @@
 import type { Container, Pod, PodSpec } from '../../shared/api/types.ts'
 import { fieldValue, type NodeAllocatable, type ResourceFieldRef, resourceFieldValue } from '../pod/field-values.ts'
-import { onlyUserOf } from '../pods/container-user.ts'
+import { onlyUserOf } from '../pod/only-user.ts'
 import type { Payload, VolumeFile } from './atomic-writer.ts'
 
 export type Volume = NonNullable<PodSpec['volumes']>[number]

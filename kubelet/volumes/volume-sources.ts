@@ -3,7 +3,7 @@ import type { Pod } from '../../shared/api/types.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import type { Client, ObjectRef, Resource } from '../../shared/client/client.ts'
 import { persistentVolumeClaims, persistentVolumes, serviceAccounts } from '../../shared/client/resources.ts'
-import type { EnvironmentSources } from '../pods/environment.ts'
+import type { EnvironmentSources } from '../pod/environment-sources.ts'
 import { type ConfigData, VolumeError, type VolumeSources } from './volume-payload.ts'
 
 const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by'

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import { readInputText } from '../files/input.ts'
+import { readInputText } from '../config/input.ts'
 import type { ClusterAccess } from './rest-client.ts'
 
 interface Kubeconfig {

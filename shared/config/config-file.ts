@@ -1,4 +1,4 @@
-import { readInputText } from '../files/input.ts'
+import { readInputText } from './input.ts'
 import { nearest } from './nearest.ts'
 import { ConfigError, type Options, UsageError } from './option.ts'
 import { EntryError, record } from './option-types.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { createKillPodNow } from '../../kubelet/ending/kill-pod-now.ts'
 import type { EventRecorder } from '../../kubelet/events/event-recorder.ts'
-import { createKillPodNow } from '../../kubelet/pods/kill-pod-now.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 

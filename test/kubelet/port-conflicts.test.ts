@@ -1,5 +1,5 @@
 import t from 'tap'
-import { inWords, portsIn, portsOf } from '../../kubelet/pods/port-conflicts.ts'
+import { inWords, portsIn, portsOf } from '../../kubelet/containers/port-conflicts.ts'
 import { parseSockets } from '../../kubelet/runtime/process/listeners.ts'
 
 t.test('ports that a program did not get, in what it prints', async (t) => {

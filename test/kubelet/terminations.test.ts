@@ -1,8 +1,8 @@
 import t from 'tap'
+import type { ContainerKill } from '../../kubelet/ending/kill.ts'
+import { causeOf } from '../../kubelet/ending/record/cause.ts'
+import { type KillFacts, verdict } from '../../kubelet/ending/record/verdict.ts'
 import { SHUTDOWN_MESSAGE } from '../../kubelet/node/shutdown.ts'
-import { causeOf } from '../../kubelet/terminations/cause.ts'
-import type { StopRequest } from '../../kubelet/terminations/stop-request.ts'
-import { type StopFacts, verdict } from '../../kubelet/terminations/verdict.ts'
 import type { PodStatus } from '../../shared/api/types.ts'
 
 const TERM = { name: 'SIGTERM', afterMs: 0 }
@@ -12,7 +12,7 @@ const ignored = { ...TERM, reception: { disposition: 'ignored', isInit: false } 
 const noHandler = { ...TERM, reception: { disposition: 'default', isInit: true } } as const
 
 t.test('a verdict in words', (t) => {
-  const facts: [said: string, Partial<StopFacts>][] = [
+  const facts: [said: string, Partial<KillFacts>][] = [
     ['stopped in 0.4 s of 30 s', { signals: [caught], exitCode: 0 }],
     ['stopped in 0.4 s of 30 s', { signals: [TERM], exitCode: 143 }],
     [
@@ -61,11 +61,11 @@ t.test('a verdict in words', (t) => {
 })
 
 t.test('what made the kubelet stop a pod', async (t) => {
-  const stop = (change: Partial<StopRequest> = {}): StopRequest => ({
+  const stop = (change: Partial<ContainerKill> = {}): ContainerKill => ({
     pod: { metadata: { name: 'a' }, spec: { containers: [] } },
-    record: {} as StopRequest['record'],
+    record: {} as ContainerKill['record'],
     graceSeconds: 30,
-    podEnds: true,
+    ends: 'pod',
     cause: 'Unknown',
     ...change,
   })
@@ -76,7 +76,7 @@ t.test('what made the kubelet stop a pod', async (t) => {
   })
   const evicted = stop({ cause: 'Evicted', reason: 'Eviction' })
   const low = 'The node was low on resource: memory.'
-  t.match(causeOf(stop({ cause: 'LivenessProbe', podEnds: false }), undefined), { cause: 'LivenessProbe' })
+  t.match(causeOf(stop({ cause: 'LivenessProbe', ends: 'container' }), undefined), { cause: 'LivenessProbe' })
   t.match(causeOf(stop({ pod: deleted, reason: 'Eviction' }), { phase: 'Succeeded' }), { cause: 'PodDeleted' })
   t.same(causeOf(evicted, { phase: 'Failed', reason: 'Evicted', message: low }), { cause: 'Evicted', message: low })
   t.same(causeOf(evicted, disrupted(low)), { cause: 'Evicted', message: low }, 'all of its containers ended with 0')

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
+import { readInputText } from '../../../shared/config/input.ts'
 import { ConfigError, UsageError } from '../../../shared/config/option.ts'
 import { whyRefused } from '../../../shared/config/system-errors.ts'
-import { readInputText } from '../../../shared/files/input.ts'
 import type { OpenOptions } from '../open-options.ts'
 import { makeRoom } from '../open-storage.ts'
 import { isSnapshot } from '../snapshot.ts'

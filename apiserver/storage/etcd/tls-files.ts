@@ -1,6 +1,6 @@
 import { createSecureContext } from 'node:tls'
+import { readInputText } from '../../../shared/config/input.ts'
 import { ConfigError } from '../../../shared/config/option.ts'
-import { readInputText } from '../../../shared/files/input.ts'
 import type { GrpcChannelOptions } from '../../../shared/grpc/channel.ts'
 import type { EtcdFiles } from '../open-options.ts'
 

@@ -1,7 +1,7 @@
 /** What a container's processes may ask of the kernel: as a container runtime has it, by its `securityContext`. */
 import { statSync } from 'node:fs'
 import t from 'tap'
-import { processRights } from '../../../kubelet/pods/process-rights.ts'
+import { processRights } from '../../../kubelet/containers/process-rights.ts'
 import { capabilityNames } from '../../../kubelet/runtime/capability-names.ts'
 import { possibleIsolation } from '../../../kubelet/runtime/process/index.ts'
 import type { Container } from '../../../shared/api/types.ts'

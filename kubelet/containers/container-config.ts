@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, fchmodSync, openSync } from 'node:fs'
+import path from 'node:path'
+import type { Container, Pod } from '../../shared/api/types.ts'
+import { among, Expander, TooLongError } from '../pod/expansion.ts'
+import { podDir, podLogDir } from '../pod/folders.ts'
+import type { ContainerConfig, Mount, ResolvedImage, WantedUser } from '../runtime/container-runtime.ts'
+import { wordsToRun } from '../runtime/images/entrypoint.ts'
+import { ANNOTATIONS } from '../runtime/recorded-container.ts'
+import { processRights } from './process-rights.ts'
+
+export interface ContainerConfigInput {
+  pod: Pod
+  container: Container
+  sandboxId: string
+  attempt: number
+  image: ResolvedImage
+  env: Record<string, string> | TooLongError
+  rootDir: string
+  mounts: Mount[]
+  user?: WantedUser
+  /** Where its last words are to be found, see {@link newMessageFile}. */
+  messageFile: string
+  /** The feature gate ContainerStopSignals. */
+  stopSignals: boolean
+}
+
+export function containerConfig(input: ContainerConfigInput): ContainerConfig {
+  const { pod, container, image, attempt, messageFile } = input
+  const env = { ...image.env, ...(input.env instanceof TooLongError ? {} : input.env) }
+  const words = expandedWords(container, env)
+  const tooLong = [input.env, words].find((given) => given instanceof TooLongError)
+  const stopSignal = (input.stopSignals && container.lifecycle?.stopSignal) || image.stopSignal
+  return {
+    sandboxId: input.sandboxId,
+    name: container.name,
+    attempt,
+    image: container.image ?? '',
+    imageId: image.id,
+    command: wordsToRun(image, words instanceof TooLongError ? container : words),
+    env,
+    ...(tooLong && { tooLong: tooLong.message }),
+    path: image.path,
+    workingDir: container.workingDir || image.workingDir,
+    logPath: logPath(input.rootDir, pod, container.name, attempt),
+    stdin: container.stdin ?? false,
+    stdinOnce: container.stdinOnce ?? false,
+    tty: container.tty ?? false,
+    ...(container.securityContext?.readOnlyRootFilesystem && { readonlyRoot: true }),
+    rights: processRights(container),
+    ...(input.user && { user: input.user }),
+    ...(targetOf(pod, container) && { target: targetOf(pod, container) }),
+    mounts: [
+      ...input.mounts,
+      {
+        containerPath: container.terminationMessagePath ?? '/dev/termination-log',
+        hostPath: messageFile,
+        readonly: false,
+      },
+    ],
+    annotations: {
+      ...annotationsOf(pod, container),
+      [ANNOTATIONS.messageFile]: messageFile,
+      ...(stopSignal && { [ANNOTATIONS.stopSignal]: stopSignal }),
+    },
+  }
+}
+
+function expandedWords(
+  { command = [], args = [] }: Container,
+  env: Record<string, string>,
+): { command: string[]; args: string[] } | TooLongError {
+  const expander = new Expander()
+  const expanded = (words: string[]): string[] => words.map((word) => expander.expand(word, among(env)))
+  try {
+    return { command: expanded(command), args: expanded(args) }
+  } catch (error) {
+    if (error instanceof TooLongError) return error
+    throw error
+  }
+}
+
+const targetOf = ({ spec }: Pod, { name }: Container): string | undefined =>
+  spec.ephemeralContainers?.find((container) => container.name === name)?.targetContainerName
+
+function annotationsOf(pod: Pod, container: Container): Record<string, string> {
+  const { lifecycle, ports, terminationMessagePath, terminationMessagePolicy } = container
+  return {
+    ...(lifecycle?.preStop && { [ANNOTATIONS.preStop]: JSON.stringify(lifecycle.preStop) }),
+    ...(ports && { [ANNOTATIONS.ports]: JSON.stringify(ports) }),
+    ...(terminationMessagePath && { [ANNOTATIONS.terminationMessagePath]: terminationMessagePath }),
+    ...(terminationMessagePolicy && { [ANNOTATIONS.terminationMessagePolicy]: terminationMessagePolicy }),
+    [ANNOTATIONS.grace]: String(pod.spec.terminationGracePeriodSeconds ?? 30),
+  }
+}
+
+const logPath = (rootDir: string, pod: Pod, container: string, attempt: number): string =>
+  path.join(podLogDir(rootDir, pod), container, `${attempt}.log`)
+/** A new file for each instance, in the pod's folder, which is there; the runtime shows it to the container. */
+export function newMessageFile(rootDir: string, { metadata }: Pod, container: string): string {
+  const file = path.join(podDir(rootDir, metadata.uid ?? ''), `${container}.${randomBytes(4).toString('hex')}.message`)
+  const descriptor = openSync(file, 'w')
+  fchmodSync(descriptor, 0o666) // whatever our own umask is
+  closeSync(descriptor)
+  return file
+}

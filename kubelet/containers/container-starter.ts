@@ -1,0 +1,188 @@
+import type { Container, Pod } from '../../shared/api/types.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { type HookRunner, hookFailureMessage } from '../actions/hook-runner.ts'
+import type { ContainerKiller } from '../ending/container-killer.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
+import { fullName } from '../pod/container-kinds.ts'
+import { TooLongError } from '../pod/expansion.ts'
+import { goDuration } from '../pod/go-duration.ts'
+import {
+  type ContainerRecord,
+  type ContainerRuntime,
+  type Mount,
+  type ResolvedImage,
+  type Sandbox,
+  StartError,
+  type WantedUser,
+} from '../runtime/container-runtime.ts'
+import { type RuntimePod, recordsOf } from '../runtime/runtime-pod.ts'
+import { ImageVolumeError } from '../volumes/volume-payload.ts'
+import { containerConfig } from './container-config.ts'
+import type { ContainerSurroundings } from './container-surroundings.ts'
+import { userOf } from './container-user.ts'
+import type { EnsureImage } from './image-puller.ts'
+import type { RestartBackoff } from './restart-backoff.ts'
+import { StartFailure } from './start-failure.ts'
+
+export interface ContainerStarterOptions {
+  runtime: ContainerRuntime
+  clock: Clock
+  events: EventRecorder
+  hooks: HookRunner
+  backoff: RestartBackoff
+  ensureImage: EnsureImage
+  killer: ContainerKiller
+  surroundings: ContainerSurroundings
+  /** The restart count of a container of which the runtime knows nothing (any more). */
+  nextAttempt(pod: Pod, container: string): number
+  rootDir: string
+  /** The feature gate ContainerStopSignals. */
+  stopSignals: boolean
+  /** Each attempt counts, as upstream's metric has it. */
+  onStarted?(type: 'init_container' | 'container' | 'ephemeral_container'): void
+}
+export interface StartRequest {
+  pod: Pod
+  container: Container
+  sandbox: Sandbox
+  /** As it was when the sync began. */
+  runtimePod: RuntimePod
+}
+
+/** Starts containers, each when its back-off is over, and runs their postStart hooks. */
+export class ContainerStarter {
+  readonly #options: ContainerStarterOptions
+
+  constructor(options: ContainerStarterOptions) {
+    this.#options = options
+  }
+
+  /** Throws a {@link StartFailure} with the waiting reason. */
+  async start(request: StartRequest): Promise<ContainerRecord> {
+    const { onStarted, runtime } = this.#options
+    this.#checkBackoff(request)
+    await removeOldRecords(runtime, recordsOf(request.runtimePod, request.container.name))
+    onStarted?.(kindOf(request))
+    const record = await this.#launch(request)
+    await this.#postStart(request, record)
+    return record
+  }
+
+  #checkBackoff({ pod, container, runtimePod }: StartRequest): void {
+    const { backoff, clock, events } = this.#options
+    const { name, image, resources } = container
+    const exited = recordsOf(runtimePod, name).find(({ state }) => state === 'exited')
+    if (!exited) return
+    const key = `${pod.metadata.uid}_${name}_${image}_${JSON.stringify(resources ?? {})}`
+    const failedAtMs = exited.finishedAtMs ?? exited.startedAtMs
+    const retryAtMs = backoff.waitUntil(key, failedAtMs)
+    if (retryAtMs !== undefined && clock.now() < retryAtMs) {
+      const where = `restarting failed container`
+      const message = `Back-off ${where} ${name} in pod ${fullName(pod)}`
+      events.podEvent(pod, name, 'Warning', 'BackOff', message)
+      throw new StartFailure({
+        reason: 'CrashLoopBackOff',
+        message: `back-off ${goDuration(backoff.delayMs(key))} ${where}=${name} pod=${fullName(pod)}`,
+        retryAtMs,
+      })
+    }
+    backoff.next(key, failedAtMs, clock.now())
+  }
+
+  async #launch(request: StartRequest): Promise<ContainerRecord> {
+    const { events, nextAttempt, rootDir, runtime, stopSignals, surroundings } = this.#options
+    const { pod, container, sandbox, runtimePod } = request
+    const { name } = container
+    const image = await this.#image(request)
+    const env = await surroundings
+      .environment(pod, container, sandbox.ip)
+      .catch((error: Error) =>
+        error instanceof TooLongError ? error : this.#fail(request, error.message, 'CreateContainerConfigError'),
+      )
+    const [newest] = recordsOf(runtimePod, name)
+    const attempt = newest ? newest.attempt + 1 : nextAttempt(pod, name)
+    const { mounts, user } = this.#mountsAndUser(request, env instanceof TooLongError ? {} : env)
+    const messageFile = surroundings.messageFile(pod, name)
+    const config = containerConfig({
+      pod,
+      container,
+      sandboxId: sandbox.id,
+      attempt,
+      image,
+      env,
+      rootDir,
+      mounts,
+      user,
+      messageFile,
+      stopSignals,
+    })
+    events.podEvent(pod, name, 'Normal', 'Created', 'Container created')
+    try {
+      const record = await runtime.startContainer(config)
+      events.podEvent(pod, name, 'Normal', 'Started', 'Container started')
+      return record
+    } catch (error) {
+      if (!(error instanceof StartError)) throw error
+      return this.#fail(request, error.message, 'RunContainerError')
+    }
+  }
+
+  async #image({ pod, container }: StartRequest): Promise<ResolvedImage> {
+    try {
+      return await this.#options.ensureImage(pod, container)
+    } catch (error) {
+      if (error instanceof StartFailure) {
+        this.#options.events.podEvent(pod, container.name, 'Warning', 'Failed', `Error: ${error.reason}`)
+      }
+      throw error
+    }
+  }
+
+  #mountsAndUser(request: StartRequest, env: Record<string, string>): { mounts: Mount[]; user?: WantedUser } {
+    const { pod, container, sandbox } = request
+    try {
+      const mounts = this.#options.surroundings.mounts(pod, container, { env, podIP: sandbox.ip })
+      return { mounts, user: userOf(pod, container) }
+    } catch (error) {
+      const isImage = error instanceof ImageVolumeError
+      const reason = isImage ? 'CreateContainerError' : 'CreateContainerConfigError'
+      return this.#fail(request, (error as Error).message, reason)
+    }
+  }
+
+  #fail({ pod, container }: StartRequest, message: string, reason: string): never {
+    this.#options.events.podEvent(pod, container.name, 'Warning', 'Failed', `Error: ${message}`)
+    throw new StartFailure({ reason, message })
+  }
+
+  async #postStart({ pod, container, sandbox }: StartRequest, record: ContainerRecord): Promise<void> {
+    const { events, hooks, killer } = this.#options
+    const handler = container.lifecycle?.postStart
+    if (!handler) return
+    const hook = { pod, container, record, podIP: sandbox.ip, handler }
+    const result = await hooks.run(hook)
+    if (result.outcome === 'success') return
+    events.podEvent(pod, container.name, 'Warning', 'FailedPostStartHook', 'PostStartHook failed')
+    await killer.kill({
+      ends: 'container',
+      pod,
+      container,
+      record,
+      podIP: sandbox.ip,
+      cause: 'FailedPostStartHook',
+      message: 'FailedPostStartHook',
+    })
+    throw new StartFailure({ reason: 'PostStartHookError', message: hookFailureMessage(hook, result) })
+  }
+}
+
+function kindOf({ pod: { spec }, container: { name } }: StartRequest) {
+  if (spec.initContainers?.some((container) => container.name === name)) return 'init_container'
+  return spec.ephemeralContainers?.some((container) => container.name === name) ? 'ephemeral_container' : 'container'
+}
+
+/** One earlier instance is kept, for `lastState` and its log. */
+async function removeOldRecords(runtime: ContainerRuntime, records: ContainerRecord[]): Promise<void> {
+  const exited = records.filter(({ state }) => state === 'exited')
+  for (const { id } of exited.slice(1)) await runtime.removeContainer(id, { logs: true })
+}

@@ -1,0 +1,20 @@
+import type { Container, Pod } from '../../shared/api/types.ts'
+import { fullName } from '../pod/container-kinds.ts'
+import type { WantedUser } from '../runtime/container-runtime.ts'
+
+/**
+ * The user of a container; undefined if neither the container nor its pod names one. The container's fields count
+ * before its pod's. Throws where `runAsNonRoot` forbids it. Upstream: pkg/kubelet/kuberuntime security_context.go,
+ * verifyRunAsNonRoot.
+ */
+export function userOf(pod: Pod, container: Container): WantedUser | undefined {
+  const ofPod = pod.spec.securityContext ?? {}
+  const { runAsUser: uid, runAsGroup: gid, runAsNonRoot } = { ...ofPod, ...container.securityContext }
+  if (runAsNonRoot && uid === 0) {
+    const where = `pod: "${fullName(pod)}", container: ${container.name}`
+    throw new Error(`container's runAsUser breaks non-root policy (${where})`)
+  }
+  const { fsGroup, supplementalGroups = [] } = ofPod
+  const groups = [...(fsGroup === undefined ? [] : [fsGroup]), ...supplementalGroups]
+  return uid === undefined && gid === undefined && groups.length === 0 ? undefined : { uid, gid, groups }
+}

@@ -1,0 +1,76 @@
+import { hasEnded, isTerminalPhase } from '../../shared/api/pod-phase.ts'
+import type { Pod } from '../../shared/api/types.ts'
+import type { StatusChange } from '../status/status-change.ts'
+import { effectiveGraceSeconds, type NodeCause } from './grace-period.ts'
+
+/**
+ * A pod's way through the kubelet, one direction only: `sync` (kept as its spec wants it) → `terminating` (containers
+ * are being stopped) → `terminated` (what is left is cleaned up) → `finished`.
+ */
+export type WorkPhase = 'sync' | 'terminating' | 'terminated' | 'finished'
+
+export interface PodWork {
+  phase: WorkPhase
+  /** Seconds for a termination; 0 until one has begun. It only shrinks. */
+  graceSeconds: number
+  /** What evictions and the like say in the pod's status. */
+  statusChanges: StatusChange[]
+  /** Why the kubelet itself ended the pod, where it did. */
+  cause?: NodeCause
+}
+
+export interface KillOptions {
+  /** At most so many seconds. */
+  graceSeconds?: number
+  status?: StatusChange
+  cause?: NodeCause
+}
+
+export type WorkEvent =
+  /** The pod is there, or has changed. `running`: the runtime has something of it. */
+  | { type: 'config'; pod: Pod; running: boolean }
+  /** The object vanished from the API. */
+  | { type: 'removed'; pod: Pod }
+  | { type: 'kill'; pod: Pod; options: KillOptions }
+  /** A sync found that the pod has ended by itself. */
+  | { type: 'ended'; pod: Pod }
+  | { type: 'stopped' }
+  | { type: 'cleaned' }
+
+const START: PodWork = { phase: 'sync', graceSeconds: 0, statusChanges: [] }
+
+export function nextWork(work: PodWork | undefined, event: WorkEvent): PodWork {
+  if (work?.phase === 'finished') return work
+  switch (event.type) {
+    case 'stopped':
+      return { ...(work ?? START), phase: 'terminated' }
+    case 'cleaned':
+      return { ...(work ?? START), phase: 'finished' }
+    case 'config':
+      if (!work && isTerminalPhase(event.pod.status?.phase) && !event.running) return { ...START, phase: 'terminated' }
+      return mustEnd(work, event.pod) ? terminate(work ?? START, event.pod) : (work ?? START)
+    case 'removed':
+    case 'ended':
+      return terminate(work ?? START, event.pod)
+    case 'kill': {
+      const { status, cause, graceSeconds } = event.options
+      const { statusChanges, ...rest } = work ?? START
+      const changed = { ...rest, statusChanges: status ? [...statusChanges, status] : statusChanges }
+      return terminate(cause === undefined ? changed : { ...changed, cause }, event.pod, graceSeconds)
+    }
+  }
+}
+
+const mustEnd = (work: PodWork | undefined, pod: Pod): boolean =>
+  work?.phase === 'terminating' || pod.metadata.deletionTimestamp !== undefined || hasEnded(pod)
+
+function terminate(work: PodWork, pod: Pod, override?: number): PodWork {
+  if (work.phase !== 'sync' && work.phase !== 'terminating') return work
+  const graceSeconds = effectiveGraceSeconds({
+    stored: work.graceSeconds,
+    deletionGracePeriodSeconds: pod.metadata.deletionGracePeriodSeconds,
+    override,
+    terminationGracePeriodSeconds: pod.spec.terminationGracePeriodSeconds,
+  })
+  return { ...work, phase: 'terminating', graceSeconds }
+}

@@ -1,0 +1,46 @@
+import type { Pod } from '../../shared/api/types.ts'
+import type { RuntimeCache } from '../runtime/runtime-cache.ts'
+import { runningContainers } from '../runtime/runtime-pod.ts'
+import type { PodStatuses } from '../status/pod-statuses.ts'
+import type { IdleEnd } from './kill.ts'
+import type { KillPod } from './kill-pod.ts'
+import type { PodWork } from './pod-state-machine.ts'
+import { terminationReason } from './termination-reason.ts'
+
+export interface SyncTerminatingPodOptions {
+  cache: RuntimeCache
+  statuses: PodStatuses
+  killPod: KillPod
+  /** The kubelet itself ends the pod. */
+  tellReason(pod: Pod, reason: string): void
+  /** A pod ends of which no container runs. */
+  endsIdle(end: IdleEnd): void
+  /** The feature gate PodTerminationReason. */
+  terminationReasons: boolean
+  /** Liveness and startup have no say any more; readiness is still told. */
+  stopKillingProbes(pod: Pod): void
+  removeProbes(pod: Pod): void
+}
+
+/**
+ * Ends all that runs of a pod. Until it has ended, the status shows the containers as they were; a terminal phase is
+ * not told.
+ */
+export function createSyncTerminatingPod(options: SyncTerminatingPodOptions) {
+  return async (pod: Pod, work: PodWork): Promise<void> => {
+    const uid = pod.metadata.uid ?? ''
+    const before = await options.cache.pod(uid)
+    options.statuses.write(pod, before, { changes: work.statusChanges })
+    options.stopKillingProbes(pod)
+    const reason = options.terminationReasons ? terminationReason(pod, work.cause) : undefined
+    if (work.cause && reason !== undefined) options.tellReason(pod, reason)
+    const { cause = 'Unknown' } = work
+    if (runningContainers(before).length === 0) {
+      options.endsIdle({ pod, cause, reason, hasRun: before.containers.length > 0 })
+    }
+    await options.killPod(pod, before, { ends: 'pod', graceSeconds: work.graceSeconds, cause, reason })
+    options.removeProbes(pod)
+    const left = runningContainers(await options.cache.pod(uid))
+    if (left.length > 0) throw new Error(`containers still run after their kill: ${left.map(({ name }) => name)}`)
+  }
+}

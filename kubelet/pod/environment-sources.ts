@@ -1,0 +1,18 @@
+import type { ConfigMap, Pod, Secret, Service } from '../../shared/api/types.ts'
+import type { NodeAllocatable } from './field-values.ts'
+
+/** Where the values of variables come from. */
+export interface EnvironmentSources {
+  configMap(namespace: string, name: string): Promise<ConfigMap | undefined>
+  secret(namespace: string, name: string): Promise<Secret | undefined>
+  /** Variables that tell of the services of a namespace. */
+  services(namespace: string): Iterable<Service>
+  /**
+   * Where the API server is, for clients in containers; without it they are told of the `kubernetes` service's address.
+   */
+  apiServer?: URL
+  allocatable(): NodeAllocatable
+  hostIP: string
+  /** What a program has to know of a clock that is not its own. */
+  time(pod: Pod): Record<string, string>
+}

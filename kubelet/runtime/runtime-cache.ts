@@ -1,0 +1,34 @@
+import type { ContainerRecord, ContainerRuntime, Sandbox } from './container-runtime.ts'
+import { emptyRuntimePod, type RuntimePod } from './runtime-pod.ts'
+
+/** The runtime's records by pod. */
+export interface RuntimeCache {
+  /** As it is now. */
+  pod(podUid: string): Promise<RuntimePod>
+  pods(): Promise<Map<string, RuntimePod>>
+}
+
+/** Completes a record with what the runtime does not know, e.g. the termination message. */
+export type CompleteRecord = (record: ContainerRecord) => ContainerRecord
+
+export function createRuntimeCache(runtime: ContainerRuntime, complete: CompleteRecord): RuntimeCache {
+  return {
+    pods: async () => byPod(await runtime.list()),
+    async pod(podUid) {
+      const found = byPod(await runtime.list(podUid)).get(podUid)
+      return found ? { ...found, containers: found.containers.map(complete) } : emptyRuntimePod
+    },
+  }
+}
+
+function byPod({ sandboxes, containers }: { sandboxes: Sandbox[]; containers: ContainerRecord[] }) {
+  const pods = new Map<string, RuntimePod>()
+  const of = (podUid: string): RuntimePod => {
+    const known = pods.get(podUid) ?? { sandboxes: [], containers: [] }
+    pods.set(podUid, known)
+    return known
+  }
+  for (const sandbox of sandboxes) of(sandbox.podUid).sandboxes.unshift(sandbox)
+  for (const container of containers) of(container.podUid).containers.unshift(container)
+  return pods
+}
