@@ -42,15 +42,31 @@ const actions: Readonly<Record<string, Action>> = {
   },
 }
 
+/** Of a log that the page shows. */
+const logLines = 30
+const maxLogBytes = 65_536
+
+/** The end of a container's log. Throws a StatusError (400) for what names no container. */
+export function logRequestOf(query: URLSearchParams): InjectedRequest {
+  const [namespace, pod] = ['namespace', 'pod'].map((field) => checked(field, query.get(field) ?? ''))
+  const container = query.get('container') ?? ''
+  const options = { tailLines: String(logLines), limitBytes: String(maxLogBytes), ...(container && { container }) }
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace!)}/pods/${encodeURIComponent(pod!)}/log`
+  return { url: `${path}?${new URLSearchParams(options)}` }
+}
+
+/** A name is one segment of a path: dots alone would be another place. */
+function checked(field: string, name: string): string {
+  if (!name || /^\.+$/.test(name)) throw badRequest(`${field} must be given`)
+  return name
+}
+
 /** Throws a StatusError (400) for what is no action. */
 export function actionOf(body: string): { request: InjectedRequest; done: string } {
   const wish = wishOf(body)
   const action = Object.hasOwn(actions, wish.action) ? actions[wish.action] : undefined
   if (!action) throw badRequest(`action must be one of ${Object.keys(actions).join(', ')}`)
-  for (const field of ['name', ...action.needs] as const) {
-    // A name is one segment of a path: dots alone would be another place.
-    if (!wish[field] || /^\.+$/.test(wish[field])) throw badRequest(`${field} must be given`)
-  }
+  for (const field of ['name', ...action.needs] as const) checked(field, wish[field])
   return { request: action.request(wish), done: action.done(wish) }
 }
 

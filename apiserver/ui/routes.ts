@@ -35,8 +35,8 @@ export function siteOf(api: ApiContext, { tls, host }: Pick<ApiServerConfig, 'tl
 /** What the user asks for in the body: `{"actions": true}` is a page that acts as the user. */
 export async function linkTo(site: UiSite, { request, user }: Exchange): Promise<object> {
   const text = await bodyOf(request)
-  const actor = mayAct(text) ? { name: user.name, groups: [...user.groups] } : undefined
-  return { path: site.link(actor), expiresInSeconds: linkMs / 1000 }
+  const grant = { user: { name: user.name, groups: [...user.groups] }, mayAct: mayAct(text) }
+  return { path: site.link(grant), expiresInSeconds: linkMs / 1000 }
 }
 
 function mayAct(text: string): boolean {

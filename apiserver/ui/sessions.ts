@@ -7,16 +7,23 @@ const sessionMs = 12 * 3_600_000
 /** Of each; the oldest are forgotten. */
 const maxKept = 64
 
-/** The user for which a page acts: the one that asked for its link. */
+/** The user for which a page asks: the one that asked for its link. */
 export interface Actor {
   name: string
   groups: string[]
 }
 
+/** What a link gives. */
+export interface Grant {
+  /** Absent: there is no cluster that could be asked. */
+  user?: Actor
+  /** Whether the page may act as the user, and not only read. */
+  mayAct?: boolean
+}
+
 interface Session {
   endsMs: number
-  /** Absent: the page may only read. */
-  actor: Actor | undefined
+  grant: Grant
 }
 
 interface Link extends Session {
@@ -36,10 +43,10 @@ export class Sessions {
     this.#clock = clock
   }
 
-  /** A secret that opens one session. With an actor the page may act. */
-  link(actor?: Actor): string {
+  /** A secret that opens one session. */
+  link(grant: Grant = {}): string {
     const once = secret()
-    keep(this.#links, once, { endsMs: this.#clock.monotonic() + linkMs, isUsed: false, actor })
+    keep(this.#links, once, { endsMs: this.#clock.monotonic() + linkMs, isUsed: false, grant })
     return once
   }
 
@@ -50,14 +57,14 @@ export class Sessions {
     if (link.endsMs < this.#clock.monotonic()) return { refused: 'expired' }
     link.isUsed = true
     const session = secret()
-    keep(this.#sessions, session, { endsMs: this.#clock.monotonic() + sessionMs, actor: link.actor })
+    keep(this.#sessions, session, { endsMs: this.#clock.monotonic() + sessionMs, grant: link.grant })
     return { session }
   }
 
   /** Undefined if it has ended, or never was. */
-  get(session: string): { actor: Actor | undefined } | undefined {
+  get(session: string): Grant | undefined {
     const found = this.#sessions.get(hashOf(session))
-    return found && found.endsMs >= this.#clock.monotonic() ? found : undefined
+    return found && found.endsMs >= this.#clock.monotonic() ? found.grant : undefined
   }
 }
 

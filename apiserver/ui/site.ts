@@ -4,11 +4,11 @@ import { StatusError } from '../../shared/api/status-error.ts'
 import { badRequest } from '../../shared/api/status-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { InjectedAnswer, InjectedRequest } from '../http/plugins/injected-request.ts'
-import { actionOf } from './actions.ts'
+import { actionOf, logRequestOf } from './actions.ts'
 import { type Asset, uiAssets } from './assets.ts'
 import { cookies, refusal } from './guard.ts'
 import { indexPage, sentencePage } from './pages.ts'
-import { type Actor, linkMs, type Redeemed, Sessions } from './sessions.ts'
+import { type Actor, type Grant, linkMs, type Redeemed, Sessions } from './sessions.ts'
 
 const root = '/kubestage/ui/'
 const cookiePrefix = 'kubestage-ui-'
@@ -33,7 +33,7 @@ interface Asked {
   /** Path and query. */
   url: string
   headers: IncomingHttpHeaders
-  /** Where the page may act: the body, and a request of the API by a user. */
+  /** Where there is a cluster: the body, and a request of the API by a user. */
   body?(): Promise<string>
   act?(actor: Actor, request: InjectedRequest): Promise<InjectedAnswer>
 }
@@ -72,9 +72,9 @@ export class UiSite {
     this.#sessions = new Sessions(options.clock)
   }
 
-  /** A path with a secret, which opens one session. `actor`: for which user the page may act; default: none. */
-  link(actor?: Actor): string {
-    return `${root}login?once=${this.#sessions.link(actor)}`
+  /** A path with a secret, which opens one session. */
+  link(grant?: Grant): string {
+    return `${root}login?once=${this.#sessions.link(grant)}`
   }
 
   /** Answers every request below {@link root}; never rejects. */
@@ -102,7 +102,8 @@ export class UiSite {
     if (missing) return tell(asked, response, { code: 401, message: missing })
     if (pathname === root)
       return send(response, 200, { type: 'text/html; charset=utf-8', bytes: Buffer.from(indexPage) })
-    if (pathname === `${root}stream`) return this.#stream(response, this.#session(headers.cookie)?.actor !== undefined)
+    if (pathname === `${root}stream`) return this.#stream(response, this.#session(headers.cookie)?.mayAct === true)
+    if (pathname === `${root}log`) return this.#log(asked, response, searchParams)
     const asset = (await uiAssets()).get(pathname.slice(root.length))
     if (asset) return send(response, 200, asset)
     tell(asked, response, { code: 404, message: 'There is no such page.' })
@@ -127,7 +128,7 @@ export class UiSite {
     return `The session has ended: it is older than 12 hours, or the server has started again. ${again}`
   }
 
-  #session(header: string | undefined): { actor: Actor | undefined } | undefined {
+  #session(header: string | undefined): Grant | undefined {
     return this.#sessions.get(cookies(header, cookiePrefix).get(this.#cookie) ?? '')
   }
 
@@ -136,15 +137,24 @@ export class UiSite {
     const { headers, body, act } = asked
     const missing = this.#missing(headers.cookie)
     if (missing) return tell(asked, response, { code: 401, message: missing })
-    const actor = this.#session(headers.cookie)?.actor
-    if (!actor || !body || !act) return tell(asked, response, { code: 403, message: readOnly })
+    const { user, mayAct } = this.#session(headers.cookie) ?? {}
+    if (!user || !mayAct || !body || !act) return tell(asked, response, { code: 403, message: readOnly })
     if (headers.origin === undefined) throw badRequest('a request to act needs the Origin of the page')
     if (headers['content-type'] !== 'application/json') throw badRequest('the body must be application/json')
     const { request, done } = actionOf(await body())
-    const { statusCode, body: answer } = await act(actor, request)
+    const { statusCode, body: answer } = await act(user, request)
     const isDone = statusCode < 300
     const message = isDone ? done : messageOf(answer)
     tell(asked, response, { code: isDone ? 200 : statusCode, message })
+  }
+
+  /** The last lines of a container, as the user of the link may read them. */
+  async #log(asked: Asked, response: ServerResponse, query: URLSearchParams): Promise<void> {
+    const user = this.#session(asked.headers.cookie)?.user
+    if (!user || !asked.act) return tell(asked, response, { code: 404, message: 'A record has no logs.' })
+    const { statusCode, body } = await asked.act(user, logRequestOf(query))
+    if (statusCode !== 200) return tell(asked, response, { code: statusCode, message: messageOf(body) })
+    send(response, 200, { type: 'text/plain; charset=utf-8', bytes: Buffer.from(body) })
   }
 
   #stream(response: ServerResponse, mayAct: boolean): void {

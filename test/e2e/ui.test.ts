@@ -1,3 +1,4 @@
+/// <reference lib="dom" />
 /** The page in a real browser, with the record of a real cluster: what is seen, and that it is accessible. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,6 +33,7 @@ async function main(): Promise<void> {
   const browser = await startBrowser(t)
   site.show(text)
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' })
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const page = await context.newPage()
   const errors: string[] = []
   page.on('pageerror', ({ message }) => errors.push(message))
@@ -58,6 +60,12 @@ async function main(): Promise<void> {
   })
   await t.test('one death', async (t) => {
     await page.getByRole('region', { name: 'Pods' }).getByRole('button', { name: 'told' }).click()
+    const pane = page.getByRole('region', { name: 'Pod told' })
+    for (const part of ['stopped', 'Update', 'Phases', 'main: PreStop', 'Scheduled'])
+      t.match(await pane.innerText(), part, 'beside the timeline')
+    t.equal(await page.locator('svg.timeline').count(), 1, 'which is still there')
+    await shot(page, 'pane')
+    await pane.getByRole('button', { name: 'One death' }).click()
     await page.getByRole('heading', { name: 'How told ended' }).waitFor()
     const words = await page.getByRole('tabpanel').innerText()
     for (const part of ['stopped in', 'kubernetes-admin', 'Update', 'draining because Update', 'PreStop', 'SIGTERM'])
@@ -67,6 +75,57 @@ async function main(): Promise<void> {
     t.match(await pods.innerText(), /evicted: /, 'the list of pods has those that ended, and how')
     await pods.selectOption({ label: (await pods.locator('option', { hasText: /^evicted/ }).textContent()) ?? '' })
     await page.getByRole('heading', { name: 'How evicted ended' }).waitFor()
+  })
+  await t.test('the address says what is shown', async (t) => {
+    await page.getByRole('tab', { name: 'Timeline' }).click()
+    await page.keyboard.press('/')
+    await page.keyboard.type('app=web')
+    await page.getByRole('button', { name: 'Zoom in' }).click()
+    await page.locator('[data-pod^=web-]').first().click()
+    const pane = page.getByRole('region', { name: /^Pod web-/ })
+    await pane.getByRole('button', { name: 'Copy link' }).click()
+    await page.getByText('Copied').first().waitFor()
+    const copied = String(await page.evaluate('navigator.clipboard.readText()'))
+    t.match(copied, /#timeline\?pod=default\/web-[^&]+&filter=app=web&from=20[^&]+Z&to=20[^&]+Z$/)
+    const seen = () => page.locator('svg.timeline').evaluate((svg) => ({ ...(svg as SVGElement).dataset }))
+    const before = await seen()
+    const other = await context.newPage()
+    await other.goto(copied)
+    await other.getByRole('region', { name: (await pane.getAttribute('aria-label')) ?? '' }).waitFor()
+    t.equal(await other.getByRole('searchbox').inputValue(), 'app=web')
+    t.equal(await other.locator('[data-pod=told]').count(), 0)
+    const drawn = await other.locator('svg.timeline').evaluate((svg) => ({ ...(svg as SVGElement).dataset }))
+    for (const edge of ['from', 'to'] as const)
+      t.ok(Math.abs(Number(drawn[edge]) - Number(before[edge])) < 1, `the same ${edge}`)
+    await other.close()
+  })
+  await t.test('keys: help, and what closes', async (t) => {
+    await page.getByRole('tab', { name: 'Timeline' }).focus()
+    await page.keyboard.press('?')
+    const help = page.getByRole('dialog', { name: 'Keys' })
+    t.match(await help.innerText(), /search/)
+    await page.keyboard.press('Escape')
+    await help.waitFor({ state: 'hidden' })
+    t.equal(await page.getByRole('region', { name: /^Pod web-/ }).count(), 1, 'the dialog alone')
+    await page.keyboard.press('Escape')
+    await page.getByRole('region', { name: /^Pod web-/ }).waitFor({ state: 'detached' })
+    await page.getByRole('searchbox').fill('no-such-reason')
+    await page.getByText('No pod matches').waitFor()
+    await page.getByRole('searchbox').fill('update told')
+    await until(async () => (await page.locator('[data-pod]').count()) === 1, { what: 'the pod with that reason' })
+    t.equal(await page.locator('[data-pod=told] [data-chip]').count(), 1, 'it says how it ended')
+    await page.getByRole('searchbox').fill('')
+    await page.getByRole('button', { name: 'All (0)' }).click()
+  })
+  await t.test('a drag moves the chart, and chooses no pod', async (t) => {
+    const row = (await page.locator('[data-pod=told]').boundingBox())!
+    await page.mouse.move(row.x + row.width / 2, row.y + 10)
+    await page.mouse.down()
+    await page.mouse.move(row.x + row.width / 2 + 60, row.y + 10, { steps: 4 })
+    await page.mouse.up()
+    t.equal(await page.getByRole('region', { name: 'Pod told' }).count(), 0)
+    t.not(await page.locator('svg.timeline').getAttribute('data-from'), null)
+    await page.getByRole('button', { name: 'All (0)' }).click()
   })
   await t.test('a rollout, the pod that lost requests, and why', async (t) => {
     await page.getByRole('tab', { name: 'Rollout' }).click()
@@ -97,7 +156,16 @@ async function main(): Promise<void> {
         timeoutMs: 5_000,
       })
       await shot(page, `narrow-${name.replace(' ', '-').toLowerCase()}`)
+      t.same(await page.evaluate(overlaps), [], `${name}: no label covers another at 360 px`)
     }
+    await page.setViewportSize({ width: 375, height: 812 })
+    await page.getByRole('tab', { name: 'Timeline' }).click()
+    await page.locator('[data-pod=told]').click()
+    await page.getByRole('region', { name: 'Pod told' }).waitFor()
+    t.same(await violations(page), [], 'with the pod at the bottom')
+    t.same(await page.evaluate(overlaps), [], 'no label covers another at 375 px')
+    await shot(page, 'narrow-pane')
+    await page.keyboard.press('Escape')
     await page.setViewportSize({ width: 1280, height: 900 })
   })
   await t.test('a node is lost, and its pods are not ready', async (t) => {
@@ -227,6 +295,21 @@ async function recordOfLoss(): Promise<string> {
   await until(async () => !(await isReadyNow()), { what: 'its pod not to be ready' })
   await recording.stop()
   return readFileSync(file, 'utf8')
+}
+
+/** Runs in the page: labels of pictures that cover each other by more than a hair. */
+function overlaps(): string[] {
+  const found: string[] = []
+  for (const svg of document.querySelectorAll('svg.ks')) {
+    const labels = [...svg.querySelectorAll('text')].map((text) => ({ text, box: text.getBoundingClientRect() }))
+    for (const [index, one] of labels.entries())
+      for (const other of labels.slice(index + 1)) {
+        const width = Math.min(one.box.right, other.box.right) - Math.max(one.box.left, other.box.left)
+        const height = Math.min(one.box.bottom, other.box.bottom) - Math.max(one.box.top, other.box.top)
+        if (width > 2 && height > 3) found.push(`${one.text.textContent} | ${other.text.textContent}`)
+      }
+  }
+  return found
 }
 
 /** Where a time is on a picture. */

@@ -1,25 +1,25 @@
 import { h, type JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { blames, lossesOf } from '../story/blame.ts'
-import { podFilter } from '../story/filter.ts'
+import { blames, lossesOf, lossRuns } from '../story/blame.ts'
 import { lostWords } from '../story/losses.ts'
 import type { PodStory } from '../story/model.ts'
 import type { Story } from '../story/story.ts'
 import { DeathView, noPod } from '../views/death.ts'
 import { JournalView } from '../views/journal.ts'
-import { Legend } from '../views/legend.ts'
 import { NodesView } from '../views/nodes.ts'
 import { ObjectView } from '../views/object.ts'
 import { deploymentsOf, Lost, RolloutView } from '../views/rollout.ts'
 import type { TimeWindow } from '../views/time-axis.ts'
-import { type Grouping, rowsOf } from '../views/timeline/geometry.ts'
 import { wholeOf } from '../views/whole.ts'
 import { NodeActions, PodActions } from './actions.ts'
-import { Chart } from './chart.ts'
+import { type Address, podAddress, podAt, type Tab, tabs } from './address.ts'
+import { Help, useKeys } from './keys.ts'
 import { PodChoice } from './pod-choice.ts'
+import { PodPane } from './pod-pane.ts'
 import type { SourceState } from './source.ts'
-import { type Happening, HappeningList, happeningsOf, PodTable } from './tables.ts'
-import { centred, zoomed } from './window.ts'
+import { type Shared, TimelinePanel } from './timeline-panel.ts'
+import { useAddress } from './use-address.ts'
+import { centred } from './window.ts'
 
 export interface AppProps {
   story: Story
@@ -29,69 +29,95 @@ export interface AppProps {
   nowMs: number
 }
 
-const tabs = ['Timeline', 'One death', 'Rollout', 'Journal', 'Nodes', 'Object'] as const
-type Tab = (typeof tabs)[number]
-
 export function App({ story, version, source, nowMs }: AppProps): JSX.Element {
-  const [tab, setTab] = useTab()
-  const [chosenPod, select] = useState<PodStory>()
+  const [address, change] = useAddress()
+  const { tab } = address
+  const [isHelpOpen, openHelp] = useState(false)
+  const chosenPod = podAt(story, address.pod)
   const telling = useMemo(() => (tab === 'One death' || tab === 'Object' ? tellingPod(story) : undefined), [tab])
   const selected = chosenPod ?? telling
   const [ref, width] = useWidth()
   const whole = wholeOf(story)
-  const [chosen, setWindow] = useState<TimeWindow>()
   const [isFollowing, follow] = useState(false)
-  const size = chosen ? chosen.toMs - chosen.fromMs : whole.toMs - whole.fromMs
-  const window = isFollowing ? { fromMs: nowMs - size * 0.95, toMs: nowMs + size * 0.05 } : (chosen ?? whole)
+  const size = address.window ? address.window.toMs - address.window.fromMs : whole.toMs - whole.fromMs
+  const window = isFollowing ? { fromMs: nowMs - size * 0.95, toMs: nowMs + size * 0.05 } : (address.window ?? whole)
   const choose = (next: TimeWindow | undefined): void => {
     follow(false)
-    setWindow(next)
+    change({ window: next })
   }
-  const open = (pod: PodStory): void => {
-    select(pod)
-    setTab('One death')
-  }
+  const select = (pod: PodStory): void => change({ pod: podAddress(story, pod) })
+  const setTab = (next: Tab): void => change({ tab: next })
+  const show = (pod: PodStory): void => change({ pod: podAddress(story, pod), tab: 'One death' })
   const shared = { story, version, window, whole, width, nowMs }
+  const isOver = source.kind === 'ended'
   const canEnd = source.mayAct && selected?.goneMs === undefined ? selected : undefined
-  const bad = source.kind === 'lost' || source.kind === 'signed-out'
+  const pane = tab === 'Timeline' ? chosenPod : undefined
+  useKeys({ '?': () => openHelp(true), Escape: () => change({ pod: '' }) })
   return h('div', null, [
-    h('header', null, [
-      h('h1', null, ['Kubestage: ', h('bdi', null, story.title || 'a cluster')]),
-      h(
-        'p',
-        { class: `state ${bad ? 'bad' : ''}`, role: 'status' },
-        [story.problem, source.text].filter(Boolean).join(' · '),
-      ),
-      h(LostWords, { story, onClick: () => setTab('Rollout') }),
-      h(Tabs, { tab, setTab }),
-    ]),
-    h(
-      'main',
-      null,
+    h(Head, { story, source, tab, setTab }),
+    h('main', { class: pane ? 'with-pane' : undefined }, [
       h('div', { ref, id: 'panel', role: 'tabpanel', 'aria-label': tab }, [
         tab === 'Timeline' &&
-          h(TimelinePanel, {
-            ...shared,
-            selected,
-            select,
-            open,
-            choose,
-            isFollowing,
-            follow,
-            isOver: source.kind === 'ended',
-          }),
+          h(TimelinePanel, { ...shared, address, change, select, choose, isFollowing, follow, isOver, openHelp }),
         (tab === 'Object' || tab === 'One death') &&
           selected &&
           h(PodChoice, { story, pod: selected, select, hasEnded: tab === 'One death' }),
         tab === 'One death' && (selected ? h(DeathPanel, { story, pod: selected, width }) : noPod()),
-        tab === 'Rollout' && h(RolloutPanel, { ...shared, open }),
+        tab === 'Rollout' && h(RolloutPanel, { ...shared, open: show }),
         tab === 'Journal' && h(JournalView, { story, window: whole }),
         tab === 'Nodes' && h(NodesView, shared),
         tab === 'Nodes' && source.mayAct && h(NodeActions, { story }),
         tab === 'Object' && (selected?.object ? h(ObjectView, { object: selected.object }) : noPod()),
         (tab === 'Object' || tab === 'One death') && canEnd && h(PodActions, { pod: canEnd }),
       ]),
+      pane && h(Pane, { ...shared, pod: pane, address, change, source, choose }),
+    ]),
+    h(Help, { isOpen: isHelpOpen, close: () => openHelp(false) }),
+  ])
+}
+
+interface HeadProps {
+  story: Story
+  source: SourceState
+  tab: Tab
+  setTab(tab: Tab): void
+}
+
+function Head({ story, source, tab, setTab }: HeadProps): JSX.Element {
+  const bad = source.kind === 'lost' || source.kind === 'signed-out'
+  return h('header', null, [
+    h('h1', null, ['Kubestage: ', h('bdi', null, story.title || 'a cluster')]),
+    h(
+      'p',
+      { class: `state ${bad ? 'bad' : ''}`, role: 'status' },
+      [story.problem, source.text].filter(Boolean).join(' · '),
     ),
+    h(LostWords, { story, onClick: () => setTab('Rollout') }),
+    h(Tabs, { tab, setTab }),
+  ])
+}
+
+interface PaneState extends Shared {
+  pod: PodStory
+  address: Address
+  change(change: Partial<Address>): void
+  source: SourceState
+  choose(window: TimeWindow): void
+}
+
+function Pane({ story, pod, window, nowMs, address, change, source, choose }: PaneState): JSX.Element {
+  const losses = useMemo(() => lossRuns(story).get(pod.uid) ?? [], [pod, story.loads.length, pod.deaths.length])
+  const blame = useMemo(() => blames(story).find((each) => each.pod === pod), [pod, losses])
+  return h('div', null, [
+    h(PodPane, {
+      ...{ losses, pod, nowMs, address },
+      isLive: source.kind === 'live' && !source.isFile,
+      blame: blame ? `It ${blame.why}. ${blame.remedy}` : '',
+      actions: source.mayAct && pod.goneMs === undefined ? h(PodActions, { pod }) : null,
+      close: () => change({ pod: '' }),
+      show: (tab) => change({ tab }),
+      onJump: (atMs) => choose(centred(window, atMs)),
+    }),
   ])
 }
 
@@ -121,24 +147,6 @@ function DeathPanel({ story, pod, width }: { story: Story; pod: PodStory; width:
 const tellingPod = (story: Story): PodStory | undefined =>
   blames(story)[0]?.pod ?? [...story.pods.values()].findLast(({ deaths }) => deaths.length > 0)
 
-/** The tab that the address names: it can be sent, and the browser goes back to the one before. */
-function useTab(): [Tab, (tab: Tab) => void] {
-  const named = (): Tab => tabs.find((tab) => hashOf(tab) === location.hash) ?? 'Timeline'
-  const [tab, setTab] = useState<Tab>(named)
-  useEffect(() => {
-    const onHash = (): void => setTab(named())
-    addEventListener('hashchange', onHash)
-    return () => removeEventListener('hashchange', onHash)
-  }, [])
-  const go = (next: Tab): void => {
-    setTab(next)
-    if (location.hash !== hashOf(next)) location.hash = hashOf(next)
-  }
-  return [tab, go]
-}
-
-const hashOf = (tab: Tab): string => `#${tab.toLowerCase().replace(' ', '-')}`
-
 function Tabs({ tab, setTab }: { tab: Tab; setTab(tab: Tab): void }): JSX.Element {
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
@@ -162,88 +170,6 @@ function Tabs({ tab, setTab }: { tab: Tab; setTab(tab: Tab): void }): JSX.Elemen
       return h('button', { key: name, ...props, onClick: () => setTab(name) }, name)
     }),
   )
-}
-
-interface Shared extends Omit<AppProps, 'source'> {
-  window: TimeWindow
-  whole: TimeWindow
-  width: number
-}
-interface TimelineState extends Shared {
-  selected?: PodStory
-  select(pod: PodStory): void
-  open(pod: PodStory): void
-  choose(window: TimeWindow | undefined): void
-  isFollowing: boolean
-  follow(on: boolean): void
-  /** There is no present to follow. */
-  isOver: boolean
-}
-
-function TimelinePanel(props: TimelineState): JSX.Element {
-  const { story, version, window, selected, select, open, choose, isFollowing, follow, isOver } = props
-  const [text, setText] = useState('')
-  const [grouping, group] = useState<Grouping>('workload')
-  const rows = useMemo(() => rowsOf(story, grouping, podFilter(text)), [version, grouping, text])
-  const happenings = useMemo(() => happeningsOf(story, rows), [rows])
-  const jump = ({ atMs, pod }: Happening): void => {
-    choose(centred(window, atMs))
-    if (pod) select(pod)
-  }
-  const step = (by: 1 | -1): void => {
-    const middle = (window.fromMs + window.toMs) / 2
-    const isNext = ({ atMs }: Happening): boolean => (by > 0 ? atMs > middle + 1 : atMs < middle - 1)
-    const next = by > 0 ? happenings.find(isNext) : happenings.findLast(isNext)
-    if (next) jump(next)
-  }
-  const button = (label: string, onClick: () => void, pressed?: boolean): JSX.Element =>
-    h('button', { onClick, 'aria-pressed': pressed }, label)
-  // The lists are not drawn again while the chart is moved.
-  const lists = useMemo(
-    () =>
-      h('div', { class: 'columns' }, [
-        h(PodTable, { rows, onSelect: open }),
-        h(HappeningList, { happenings, startMs: story.startMs, onJump: jump }),
-      ]),
-    [rows, happenings],
-  )
-  useKeys({ n: () => step(1), p: () => step(-1), ...(!isOver && { f: () => follow(!isFollowing) }) })
-  const search = {
-    type: 'search',
-    placeholder: 'app=web, or part of a name',
-    'aria-label': 'Filter pods by labels or text',
-  }
-  return h('section', { 'aria-label': 'Timeline' }, [
-    h('div', { class: 'bar' }, [
-      h('input', { ...search, value: text, onInput: ({ currentTarget }) => setText(currentTarget.value) }),
-      button('By workload', () => group('workload'), grouping === 'workload'),
-      button('By node', () => group('node'), grouping === 'node'),
-      button('Zoom in', () => choose(zoomed(window, 0.6))),
-      button('Zoom out', () => choose(zoomed(window, 1 / 0.6))),
-      button('All', () => choose(undefined)),
-      button('Previous event (p)', () => step(-1)),
-      button('Next event (n)', () => step(1)),
-      isOver ? null : button('Follow now (f)', () => follow(!isFollowing), isFollowing),
-    ]),
-    rows.length
-      ? h(Chart, { ...props, rows, selectedUid: selected?.uid, onWindow: choose, onSelect: open })
-      : h('p', null, 'No pod matches, or none has been seen yet.'),
-    h(Legend, null),
-    lists,
-  ])
-}
-
-/** Keys that work wherever the focus is, but for places where people write. */
-function useKeys(keys: Record<string, () => void>): void {
-  useEffect(() => {
-    const onKeyDown = ({ key, target, ctrlKey, metaKey, altKey }: KeyboardEvent): void => {
-      if (ctrlKey || metaKey || altKey) return
-      if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement) return
-      keys[key]?.()
-    }
-    addEventListener('keydown', onKeyDown)
-    return () => removeEventListener('keydown', onKeyDown)
-  })
 }
 
 function RolloutPanel({ story, window, width, open }: Shared & { open(pod: PodStory): void }): JSX.Element {

@@ -11,6 +11,9 @@ import { panned, windowAfterKey, zoomed } from './window.ts'
 /** More lanes than that are drawn on a canvas. */
 export const mostSvgRows = 400
 
+/** A pointer that moves so little chooses what it is on. */
+const clickPixels = 3
+
 interface Props {
   story: Story
   rows: readonly Row[]
@@ -26,6 +29,7 @@ interface Props {
 export function Chart(props: Props): JSX.Element {
   const { story, rows, window, whole, width, onWindow } = props
   const drag = useRef<{ x: number; window: TimeWindow } | undefined>(undefined)
+  const hasMoved = useRef(false)
   const chartWidth = width - labelWidth(width) - 8
   const handlers = {
     onKeyDown(event: KeyboardEvent) {
@@ -43,18 +47,26 @@ export function Chart(props: Props): JSX.Element {
     },
     onPointerDown(event: PointerEvent) {
       drag.current = { x: event.clientX, window }
+      hasMoved.current = false
     },
     onPointerMove(event: PointerEvent) {
       const begin = drag.current
       if (!begin || !(event.buttons & 1)) return
-      onWindow(panned(begin.window, (begin.x - event.clientX) / chartWidth))
+      hasMoved.current ||= Math.abs(begin.x - event.clientX) > clickPixels
+      if (hasMoved.current) onWindow(panned(begin.window, (begin.x - event.clientX) / chartWidth))
+    },
+  }
+  const clicks = {
+    onClickCapture(event: MouseEvent) {
+      if (hasMoved.current) event.stopPropagation()
+      hasMoved.current = false
     },
   }
   const label = 'Timeline: arrows move, plus and minus zoom, 0 shows all'
   return h('div', null, [
     h(Brush, { story, window, whole, width, onWindow }),
     h(TimelineHead, { story, window, width }),
-    h('div', { class: 'chart', tabIndex: 0, role: 'group', 'aria-label': label, ...handlers }, [
+    h('div', { class: 'chart', tabIndex: 0, role: 'group', 'aria-label': label, ...handlers, ...clicks }, [
       rows.length > mostSvgRows ? h(Lanes, props) : h(Timeline, props),
     ]),
   ])

@@ -5,6 +5,8 @@ import { LineReader } from './lines.ts'
 export interface SourceState {
   kind: 'connecting' | 'live' | 'ended' | 'lost' | 'signed-out'
   text: string
+  /** A record is read: there is no cluster to ask. */
+  isFile?: boolean
   /** Whether the link of the page allows actions. */
   mayAct?: boolean
 }
@@ -29,7 +31,7 @@ export async function readStream(url: string, { lines, state }: Listener): Promi
       waitMs = retryMs.first
       const isFile = answer.headers.get('x-kubestage-source') === 'file'
       const mayAct = answer.headers.get('x-kubestage-actions') === 'allowed'
-      state({ kind: 'live', text: isFile ? 'Reading the record …' : 'Live', mayAct })
+      state({ kind: 'live', text: isFile ? 'Reading the record …' : 'Live', mayAct, isFile })
       const end = await readAll(answer.body, lines)
       if (isFile && end === 'cut') return state({ kind: 'lost', text: cutOff })
       if (isFile && end === 'whole') return state({ kind: 'ended', text: 'A record, read to its end' })

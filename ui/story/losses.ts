@@ -35,5 +35,5 @@ export function allMarks({ marks, deaths }: PodStory, losses: readonly LossRun[]
       for (const { kind, startMs } of segments)
         if (kind === 'kill') all.push({ kind, atMs: startMs, text: `SIGKILL to ${name}` })
   for (const run of losses) all.push({ kind: 'lost', atMs: run.startMs, text: lostWords(run) })
-  return all.length > marks.length ? all.sort((a, b) => a.atMs - b.atMs) : all
+  return all.sort((a, b) => a.atMs - b.atMs)
 }

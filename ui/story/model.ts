@@ -3,7 +3,7 @@ import type { Interval } from './interval.ts'
 
 /** What a page shows of a cluster's history. Texts are ready to be shown; times are milliseconds since the epoch. */
 
-/** `BackOff`: a container is not started for now, since it crashed again and again, or its image cannot be had. */
+/** `BackOff`: a container is not started for now, since it crashed, or its image cannot be had. */
 export type PodPhase = 'Pending' | 'Running' | 'Ready' | 'BackOff' | 'Terminating' | 'Succeeded' | 'Failed'
 
 export type MarkKind =
@@ -88,6 +88,8 @@ export interface PodStory {
   workload: string
   phases: Interval<PodPhase>[]
   marks: Mark[]
+  /** What was reported about the pod, in its own words. */
+  events: { atMs: number; text: string }[]
   deaths: Death[]
   /** The user that asked for an eviction which has not begun yet. */
   evictor?: string
@@ -168,6 +170,7 @@ export const limits = {
   workloads: 10_000,
   slices: 5_000,
   marks: 100,
+  events: 40,
   moments: 2_000,
   deaths: 20,
   counts: 500,

@@ -11,6 +11,7 @@ export function newPod(uid: string, name: string, namespace: string): PodStory {
     namespace: plain(namespace),
     phases: [],
     marks: [],
+    events: [],
     deaths: [],
     services: new Set(),
     ...empty,
@@ -47,14 +48,21 @@ const backOffs: ReadonlySet<string> = new Set([
   ...['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError'],
 ])
 
-/** Why a container of the pod is not started for now; empty if none waits so. */
+/** Why a container of the pod is not started for now, or waits to be started again; empty if none does. */
 export function backOffOf(object: RecordedObject | undefined): string {
-  const statuses = [
-    ...listAt(object, 'status', 'initContainerStatuses'),
-    ...listAt(object, 'status', 'containerStatuses'),
-  ]
-  const reasons = statuses.map((status) => textAt(status, 'state', 'waiting', 'reason'))
-  return reasons.find((reason) => backOffs.has(reason)) ?? ''
+  const policy = at(object, 'spec', 'restartPolicy') ?? 'Always'
+  const whyOf = (status: unknown, isInit: boolean): string => {
+    const waiting = textAt(status, 'state', 'waiting', 'reason')
+    if (backOffs.has(waiting)) return waiting
+    // A kubelet says CrashLoopBackOff late: until then the container is shown as it ended.
+    const code = numberAt(status, 'state', 'terminated', 'exitCode')
+    if (code === undefined || policy === 'Never') return ''
+    if (code !== 0) return 'crashed'
+    return policy === 'Always' && !isInit ? 'ended' : ''
+  }
+  const init = listAt(object, 'status', 'initContainerStatuses').map((status) => whyOf(status, true))
+  const reasons = [...init, ...listAt(object, 'status', 'containerStatuses').map((status) => whyOf(status, false))]
+  return reasons.find(Boolean) ?? ''
 }
 
 /** Takes what an object says. `isNews`: it is so since `atMs`; otherwise it was so when the record began. */

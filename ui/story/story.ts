@@ -177,9 +177,10 @@ export class Story {
     const atMs = this.#isNews ? lineMs : Math.min(time ?? lineMs, lineMs)
     const text = `${reason}: ${textAt(object, 'message')}`
     const kind = markKindOf(reason, textAt(object, 'type'), textAt(object, 'message'))
-    if (!kind) return
     const about = textAt(object, 'involvedObject', 'name')
     const pod = this.pods.get(textAt(object, 'involvedObject', 'uid'))
+    if (pod) push(pod.events, { atMs, text }, limits.events)
+    if (!kind) return
     if (pod && kind === 'cancelled') cancelEviction(pod, atMs, text)
     else if (pod) mark(pod, kind, atMs, text)
     else if (at(object, 'involvedObject', 'kind') === 'Node')

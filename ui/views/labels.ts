@@ -17,26 +17,38 @@ interface Place extends Omit<PlacedLabel, keyof Label> {
 }
 
 /** Of one letter of a soft text, rather too wide than too narrow. */
-const letterWidth = 6
+const letterWidth = 6.4
 
 interface Edges {
   left: number
   right: number
 }
 
-/** Texts `gap` beside their marks, to the right where there is room, in rows where they do not cover each other. */
+/** Where a text finds no room it is cut to so many letters. */
+const cuts = [26, 18, 11]
+
+/**
+ * Texts `gap` beside their marks, to the right where there is room, in rows where they do not cover each other. A text
+ * without room is cut, or left out.
+ */
 export function placeLabels(labels: readonly Label[], rows: number, edges: Edges, gap = 8): PlacedLabel[] {
   const taken: Place[] = []
-  return labels.map((label): PlacedLabel => {
-    const places = placesOf(label, rows, gap)
-    const inside = places.filter(({ from, to }) => from >= edges.left && to <= edges.right)
-    const free = inside.find((place) => !taken.some((other) => other.row === place.row && covers(place, other)))
-    const place = free ?? inside[0] ?? (places[0] as Place)
-    taken.push(place)
-    const { row, anchor, textX } = place
-    return { ...label, row, anchor, textX }
+  return labels.flatMap((label): PlacedLabel[] => {
+    const { x } = label
+    for (const text of [label.text, ...cuts.flatMap((length) => cutTo(label.text, length))]) {
+      const inside = placesOf({ x, text }, rows, gap).filter(({ from, to }) => from >= edges.left && to <= edges.right)
+      const place = inside.find((each) => !taken.some((other) => other.row === each.row && covers(each, other)))
+      if (!place) continue
+      taken.push(place)
+      const { row, anchor, textX } = place
+      return [{ x, text, row, anchor, textX }]
+    }
+    return []
   })
 }
+
+const cutTo = (text: string, length: number): string[] =>
+  text.length > length ? [`${text.slice(0, length - 1)}…`] : []
 
 function placesOf({ x, text }: Label, rows: number, gap: number): Place[] {
   const width = text.length * letterWidth

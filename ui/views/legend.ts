@@ -6,7 +6,7 @@ export const bars: readonly (readonly [string, string])[] = [
   ['Pending', 'Pending'],
   ['Running', 'Running, not ready'],
   ['Ready', 'Ready'],
-  ['BackOff', 'back-off: crash loop, or no image'],
+  ['BackOff', 'crashed, waits to restart; or no image'],
   ['Terminating', 'Terminating'],
   ['hook', 'preStop hook'],
   ['wait', 'waits for containers'],

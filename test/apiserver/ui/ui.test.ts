@@ -81,6 +81,17 @@ t.test('the page of an API server', async (t) => {
     t.match(await ask('/api/v1/namespaces', { cookie }), { status: 403 })
   })
 
+  await t.test('reads logs as the user of its link, and nothing else', async (t) => {
+    const log = (query: string, headers: Record<string, string> = { cookie }) => ask(`${ui}log?${query}`, headers)
+    t.match(await log('namespace=default&pod=p', {}), { status: 401 })
+    t.match(await log('namespace=default&pod=none'), { status: 404, body: { message: 'pods "none" not found' } })
+    t.match(await log('pod=p'), { status: 400, body: { message: 'namespace must be given' } })
+    t.match(await log('namespace=default&pod=..'), { status: 400, body: { message: 'pod must be given' } })
+    const elsewhere = encodeURIComponent('x/../../../secrets?')
+    t.match(await log(`namespace=default&pod=${elsewhere}`), { status: 404 }, 'a name is one segment')
+    t.match(await ask(`${ui}log?namespace=default&pod=p`, { cookie, origin: 'https://evil.example' }), { status: 403 })
+  })
+
   await t.test('may act where its link says so, for its user', async (t) => {
     const origin = `https://127.0.0.1:${server.port}`
     const act = (body: object | string, headers: Record<string, string>) =>

@@ -6,6 +6,7 @@ import { endingOf } from '../../../ui/story/ending.ts'
 import { podFilter } from '../../../ui/story/filter.ts'
 import { allMarks } from '../../../ui/story/losses.ts'
 import { limits } from '../../../ui/story/model.ts'
+import { phaseOf } from '../../../ui/story/pod.ts'
 import { Story } from '../../../ui/story/story.ts'
 import { offset, words } from '../../../ui/views/time-axis.ts'
 import { rowsOf } from '../../../ui/views/timeline/geometry.ts'
@@ -300,6 +301,16 @@ t.test('a container that is not started for now: back-off, not running', async (
     ['BackOff', 2, Number.NaN],
   ])
   t.match(phasesOf(story, 'image'), [['BackOff', 1]])
+  const phase = (restartPolicy: string, exitCode: number, list = 'containerStatuses') => {
+    const status = { [list]: [{ name: 'main', restartCount: 0, state: { terminated: { exitCode } } }] }
+    return phaseOf({ ...podObject('x', { status }), spec: { restartPolicy } } as RecordedObject)
+  }
+  t.same([phase('Always', 3), phase('Always', 0), phase('OnFailure', 3)], ['BackOff', 'BackOff', 'BackOff'])
+  t.same([phase('Never', 3), phase('OnFailure', 0)], ['Running', 'Running'], 'these are not started again')
+  t.same(
+    [phase('Always', 0, 'initContainerStatuses'), phase('Always', 1, 'initContainerStatuses')],
+    ['Running', 'BackOff'],
+  )
   t.match(endingOf(story.podNamed('default', 'web')!), { text: 'CrashLoopBackOff · exit code 3', isBad: true })
 })
 

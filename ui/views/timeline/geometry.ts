@@ -117,21 +117,30 @@ export const graceOf = ({ grace }: PodStory, scale: TimeScale): { x: number; wid
 export interface PlacedMark extends Mark {
   x: number
 }
-/** Marks of one kind that would cover each other are one, with the words of all. */
+/** Nearer to each other than this, letters cannot be read. */
+const apart = 12
+/** A letter may stand so far after its time. */
+const mostAside = 3 * apart
+
+/**
+ * Marks of one kind that would cover each other are one, with the words of all; those of different kinds stand side by
+ * side. `marks`: in the order of their times.
+ */
 export function marksOf(marks: readonly Mark[], scale: TimeScale): PlacedMark[] {
   const placed: PlacedMark[] = []
   for (const mark of marks) {
     if (mark.atMs < scale.fromMs || mark.atMs > scale.toMs) continue
     const x = xOf(scale, mark.atMs)
-    const near = placed.findLast((other) => other.kind === mark.kind && Math.abs(other.x - x) < apart)
+    const last = placed.at(-1)
+    const aside = Math.max(x, (last?.x ?? Number.NEGATIVE_INFINITY) + apart)
+    const isFull = aside - x > mostAside || aside > scale.right
+    const near =
+      placed.findLast((other) => other.kind === mark.kind && x - other.x < apart) ?? (isFull ? last : undefined)
     if (near) near.text += `\n${mark.text}`
-    else placed.push({ ...mark, x })
+    else placed.push({ ...mark, x: aside })
   }
   return placed
 }
-
-/** Nearer to each other than this, letters cannot be read. */
-const apart = 11
 
 /** One letter for each kind of mark, so that colour is not needed. */
 export const markLetters: Readonly<Record<Mark['kind'], string>> = {

@@ -1,0 +1,53 @@
+import { h, type JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { PodStory } from '../story/model.ts'
+import { listAt, plain, textAt } from '../story/text.ts'
+
+/** The server sends the last lines, and not more than this. */
+const maxText = 65_536
+
+async function lastLines({ namespace, name }: PodStory, container: string): Promise<string> {
+  const query = new URLSearchParams({ namespace, pod: name, container })
+  try {
+    const answer = await fetch(`log?${query}`, { credentials: 'same-origin', cache: 'no-store' })
+    if (answer.ok) return plain(await answer.text(), maxText) || 'It has written nothing.'
+    return ((await answer.json()) as { message: string }).message
+  } catch {
+    return 'The server does not answer.'
+  }
+}
+
+/** The last lines that a container of the pod has written. Only a cluster has them: a record has no logs. */
+export function PodLog({ pod }: { pod: PodStory }): JSX.Element {
+  const containers = listAt(pod.object, 'spec', 'containers').map((container) => textAt(container, 'name'))
+  const [chosen, choose] = useState('')
+  const [text, setText] = useState('')
+  const [count, setCount] = useState(0)
+  const container = containers.includes(chosen) ? chosen : (containers[0] ?? '')
+  const isGone = pod.goneMs !== undefined
+  const phase = pod.phases.at(-1)?.value
+  useEffect(() => {
+    if (isGone) return
+    let isOver = false
+    void lastLines(pod, container).then((lines) => {
+      if (!isOver) setText(lines)
+    })
+    return () => {
+      isOver = true
+    }
+  }, [pod.uid, container, pod.restarts, phase, count, isGone])
+  const onChange = (event: Event): void => choose((event.currentTarget as HTMLSelectElement).value)
+  const options = containers.map((name) => h('option', { key: name, value: name }, name))
+  return h('section', { 'aria-label': 'Log' }, [
+    h('h3', null, 'Last log lines'),
+    isGone && !text
+      ? h('p', null, 'The pod is gone, and its log with it.')
+      : h('pre', { tabIndex: 0, role: 'region', 'aria-label': 'Last log lines' }, text || '…'),
+    isGone
+      ? null
+      : h('div', { class: 'bar' }, [
+          containers.length > 1 && h('select', { 'aria-label': 'Container', value: container, onChange }, options),
+          h('button', { onClick: () => setCount(count + 1) }, 'Read again'),
+        ]),
+  ])
+}

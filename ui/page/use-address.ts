@@ -1,0 +1,25 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { type Address, addressOf, hashOf } from './address.ts'
+
+/** Browsers refuse addresses that change too often. */
+const settledMs = 300
+
+/** The address as state. A view that changes is a step in the history of the browser; a window or filter is none. */
+export function useAddress(): [Address, (change: Partial<Address>) => void] {
+  const [address, set] = useState(() => addressOf(location.hash))
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => {
+    const onHash = (): void => set(addressOf(location.hash))
+    addEventListener('hashchange', onHash)
+    return () => removeEventListener('hashchange', onHash)
+  }, [])
+  const change = (changed: Partial<Address>): void =>
+    set((before) => {
+      const next = { ...before, ...changed }
+      clearTimeout(timer.current)
+      if (next.tab !== before.tab) history.pushState(null, '', hashOf(next))
+      else timer.current = setTimeout(() => history.replaceState(null, '', hashOf(next)), settledMs)
+      return next
+    })
+  return [address, change]
+}
