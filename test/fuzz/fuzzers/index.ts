@@ -1,4 +1,5 @@
 import type { Fuzzer } from '../fuzzer.ts'
+import { bodyValues } from './body-values.ts'
 import { clientAnswers } from './client-answers.ts'
 import { http1Bytes } from './http1-bytes.ts'
 import { http2Frames } from './http2-frames.ts'
@@ -15,4 +16,5 @@ export const fuzzers: readonly Fuzzer[] = [
   streams,
   websocketChannels,
   shimLines,
+  bodyValues,
 ]
