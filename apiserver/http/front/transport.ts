@@ -11,6 +11,7 @@ import type { ClientLimits } from '../limits/client-limits.ts'
 import type { Connections, Tracked } from '../limits/connections.ts'
 import type { Handshakes } from '../limits/handshakes.ts'
 import { type LimitName, type Limits, limitTable } from '../limits/limits.ts'
+import { sweepsPerTimeout } from '../limits/sweeps.ts'
 import type { NodeHttp2Options } from '../node-http2/connection.ts'
 
 export interface Listener {
@@ -19,8 +20,6 @@ export interface Listener {
   close(): Promise<void>
 }
 
-/** Of HTTP/1.1: connections whose request takes too long are looked for so often per timeout. */
-const sweepsPerTimeout = 4
 /** What else a client may offer to speak, it is answered in HTTP/1.1. */
 const isUpgrade = ({ headers }: IncomingMessage): boolean => /^(websocket|spdy\/3\.1)$/i.test(headers.upgrade ?? '')
 /** Between the end of the watches and that of the connections. */

@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../../../shared/clock/clock.ts'
 import type { Family } from '../../../shared/metrics/exposition.ts'
 import type { ClientLimits, Connection } from './client-limits.ts'
 import type { LimitName, Limits } from './limits.ts'
+import { sweepsPerTimeout } from './sweeps.ts'
 
 /** What of a response is looked at: Node's and our own have it. */
 export interface Answer {
@@ -46,7 +47,6 @@ interface Entry {
 
 /** An answer with less than this left counts as read: the socket takes it. */
 const smallBytes = 64 * 1024
-const sweepsPerTimeout = 4
 
 /**
  * Answers under way. A request waits while its client, or all clients together, leave too much unread, and an answer

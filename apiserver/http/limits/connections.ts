@@ -3,6 +3,7 @@ import type { Clock, Timer } from '../../../shared/clock/clock.ts'
 import type { Family } from '../../../shared/metrics/exposition.ts'
 import type { ClientLimits } from './client-limits.ts'
 import type { Limits } from './limits.ts'
+import { sweepsPerTimeout } from './sweeps.ts'
 
 /** What a connection is asked to do; an HTTP/1.1 connection needs none of it, since Node does it. */
 export interface Tracked {
@@ -13,9 +14,6 @@ export interface Tracked {
 }
 
 type ConnectionLimits = Pick<Limits, 'maxConnections' | 'maxAnonymousConnections' | 'idleTimeout'>
-
-/** Idle connections are looked for so often per idle time. */
-const sweepsPerIdleTime = 4
 
 /**
  * The open connections of the server. A new one replaces the oldest whose client is unknown when there are too many of
@@ -100,7 +98,7 @@ export class Connections {
   #sweepLater(): void {
     const { idleTimeout } = this.#limits
     this.#sweep = this.#clock.setTimer(
-      idleTimeout / sweepsPerIdleTime,
+      idleTimeout / sweepsPerTimeout,
       () => {
         for (const [socket, tracked] of this.#all) {
           if (tracked?.endIfIdle(idleTimeout)) this.#reports.reached('idleTimeout', socket)

@@ -4,10 +4,9 @@ import type { Family } from '../../../shared/metrics/exposition.ts'
 import type { ClientLimits } from './client-limits.ts'
 import { clientOf } from './client-of.ts'
 import type { Limits } from './limits.ts'
+import { sweepsPerTimeout } from './sweeps.ts'
 
 type HandshakeLimits = Pick<Limits, 'maxHandshakes' | 'handshakeTimeout'>
-
-const sweepsPerTimeout = 4
 
 /**
  * TLS handshakes under way. A new one replaces the oldest when there are too many: a client that goes on with its own

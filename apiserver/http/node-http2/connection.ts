@@ -123,16 +123,18 @@ export class NodeHttp2Connection {
     this.#watchDeadlines()
   }
 
-  #watchDeadlines(): void {
+  /** `sinceMs`: since when the oldest request arrives. Default: now. */
+  #watchDeadlines(sinceMs = this.#options.clock.monotonic()): void {
     const { clock, requestTimeoutMs } = this.#options
     this.#deadline ??= clock.setTimer(
-      requestTimeoutMs,
+      sinceMs + requestTimeoutMs - clock.monotonic(),
       () => {
         this.#deadline = undefined
         if (this.#session.destroyed) return
         if (!this.#hasBegun) this.#giveUp()
         else this.#endOverdue()
-        if (this.#arriving.size > 0) this.#watchDeadlines()
+        const [oldestMs] = this.#arriving.values()
+        if (oldestMs !== undefined) this.#watchDeadlines(oldestMs)
       },
       { background: true },
     )
@@ -150,8 +152,9 @@ export class NodeHttp2Connection {
     const begunBy = clock.monotonic() - requestTimeoutMs
     for (const [stream, begunMs] of this.#arriving) {
       const isComplete = stream.state.remoteClose === 1
-      if (isComplete) this.#arriving.delete(stream)
-      if (isComplete || begunMs > begunBy) continue
+      if (!isComplete && begunMs > begunBy) continue
+      this.#arriving.delete(stream)
+      if (isComplete) continue
       onLimit('requestReadTimeout')
       stream.close(constants.NGHTTP2_CANCEL)
     }

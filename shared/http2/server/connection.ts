@@ -190,31 +190,32 @@ export class Http2Connection {
     this.destroy(goAway(this.#streams.lastId, error.code))
   }
 
-  #watchDeadlines(): void {
+  /** `sinceMs`: when the oldest request that is not complete was opened. Default: now. */
+  #watchDeadlines(sinceMs = this.#clock.monotonic()): void {
     this.#deadline ??= this.#clock.setTimer(
-      this.#requestTimeoutMs,
+      sinceMs + this.#requestTimeoutMs - this.#clock.monotonic(),
       () => {
         this.#deadline = undefined
         if (!this.#settingsSeen) this.#giveUp()
-        this.#guard(() => {
-          if (this.#block && this.#isOverdue(this.#block.openedMs)) {
-            throw calmDown('a head that is never complete', 'requestReadTimeout')
-          }
-          this.#streams.endOverdue(this.#requestTimeoutMs)
-        })
+        this.#guard(() => this.#endOverdue())
       },
       { background: true },
     )
+  }
+
+  #endOverdue(): void {
+    const blockMs = this.#block?.openedMs ?? Number.POSITIVE_INFINITY
+    if (blockMs <= this.#clock.monotonic() - this.#requestTimeoutMs) {
+      throw calmDown('a head that is never complete', 'requestReadTimeout')
+    }
+    const oldestMs = Math.min(blockMs, this.#streams.endOverdue(this.#requestTimeoutMs))
+    if (oldestMs !== Number.POSITIVE_INFINITY && !this.#closed) this.#watchDeadlines(oldestMs)
   }
 
   /** The client has not even begun. */
   #giveUp(): void {
     this.#onLimit('requestReadTimeout')
     this.destroy(goAway(0))
-  }
-
-  #isOverdue(openedMs: number): boolean {
-    return openedMs <= this.#clock.monotonic() - this.#requestTimeoutMs
   }
 
   #onFrame(type: number, flags: number, streamId: number, payload: Buffer): void {

@@ -224,14 +224,20 @@ export class Streams implements StreamOwner {
     stream.response.close()
   }
 
-  /** Ends those whose request should have been complete by now. */
-  endOverdue(timeoutMs: number): void {
+  /** Ends those whose request should have been complete by now. Returns when the oldest of the others was opened. */
+  endOverdue(timeoutMs: number): number {
     const openedBy = this.#clock.monotonic() - timeoutMs
+    let oldestMs = Number.POSITIVE_INFINITY
     for (const { id, remoteEnded, openedMs } of this.#open.values()) {
-      if (remoteEnded || openedMs > openedBy) continue
+      if (remoteEnded) continue
+      if (openedMs > openedBy) {
+        oldestMs = Math.min(oldestMs, openedMs)
+        continue
+      }
       this.#onLimit('requestReadTimeout')
       this.reset(id, ErrorCode.cancel)
     }
+    return oldestMs
   }
 
   /** The connection is gone. */
