@@ -12,16 +12,23 @@ export function encodeProtobuf(object: JsonMap): Buffer | undefined {
   const { apiVersion, kind, ...rest } = object as JsonMap & { apiVersion?: string; kind?: string }
   const name = messageOfKind(apiVersion ?? 'v1', kind ?? '')
   if (!name) return undefined
-  const type = new WireWriter()
-  type.part(1, apiVersion ?? 'v1')
-  type.part(2, kind ?? '')
-  const envelope = new WireWriter()
-  envelope.part(1, type.bytes())
-  envelope.part(2, encodeMessage(name, rest))
-  envelope.part(3, '')
-  envelope.part(4, '')
-  return Buffer.concat([prefix, envelope.bytes()])
+  const raw = new WireWriter()
+  raw.part(2, encodeMessage(name, rest))
+  return Buffer.concat([envelopeHead({ apiVersion, kind }), raw.bytes(), envelopeEnd])
 }
+
+/** What precedes the object in its envelope: what it is. */
+export function envelopeHead({ apiVersion = 'v1', kind = '' }: { apiVersion?: string; kind?: string }): Buffer {
+  const type = new WireWriter()
+  type.part(1, apiVersion)
+  type.part(2, kind)
+  const head = new WireWriter()
+  head.part(1, type.bytes())
+  return Buffer.concat([prefix, head.bytes()])
+}
+
+/** Two texts that are empty: the encoding and the type of the content. */
+export const envelopeEnd = Buffer.from([0x1a, 0, 0x22, 0])
 
 /** An event of a watch as it is framed: its length in four bytes, and then the event with the object's envelope. */
 export function encodeWatchEvent(type: string, object: JsonMap): Buffer | undefined {
@@ -37,7 +44,7 @@ export function encodeWatchEvent(type: string, object: JsonMap): Buffer | undefi
   return Buffer.concat([length, event.bytes()])
 }
 
-function encodeMessage(name: string, object: JsonMap): Buffer {
+export function encodeMessage(name: string, object: JsonMap): Buffer {
   const writer = new WireWriter()
   writeFields(writer, message(name), object)
   return writer.bytes()

@@ -40,6 +40,12 @@ export class WireWriter {
     this.#length += size
   }
 
+  /** What precedes a part of so many bytes. */
+  length(number: number, bytes: number): void {
+    this.#tag(number, 2)
+    this.#size(bytes)
+  }
+
   /** A message inside this one: `write` writes its fields, in place. */
   message(number: number, write: () => void): void {
     this.#tag(number, 2)

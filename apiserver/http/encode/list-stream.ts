@@ -5,8 +5,18 @@ import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { spliceHead } from '../../registry/stored-object.ts'
 import type { CachedObject } from '../../watchcache/cached-object.ts'
 import type { Exchange } from '../exchange.ts'
+import { type Elements, formOf, type ListForm } from './list-forms.ts'
 import type { Negotiated } from './negotiation.ts'
-import { acceptsGzip, baseHeaders, fastGzip, gzipThreshold, sendJson, wantsPretty } from './respond.ts'
+import {
+  acceptsGzip,
+  baseHeaders,
+  bytesOf,
+  contentTypes,
+  fastGzip,
+  gzipThreshold,
+  sendJson,
+  wantsPretty,
+} from './respond.ts'
 
 export interface ListMetadata {
   resourceVersion: string
@@ -19,14 +29,6 @@ export interface ListAnswer {
   items: readonly CachedObject[]
   metadata: ListMetadata
   negotiated: Negotiated
-}
-
-/** A list in JSON, of which the elements are made when they are sent. */
-export interface Elements {
-  /** Ends where the first element follows. */
-  begin: string
-  items: readonly CachedObject[]
-  element(item: CachedObject): string
 }
 
 /** Bytes, read or written, after which the event loop has its turn. */
@@ -48,50 +50,97 @@ export function sendElements(exchange: Exchange, elements: Elements, negotiated:
   const { begin, items, element } = elements
   let bytes = 0
   for (const { value } of items) bytes += value.length + itemOverhead
-  if (bytes <= batchBytes || negotiated.encoding !== 'json' || wantsPretty(exchange.request)) {
-    let json = begin
-    for (let index = 0; index < items.length; index++) json += (index === 0 ? '' : ',') + element(items[index]!)
-    return sendJson(exchange, { status: 200, json: `${json}]}` }, negotiated)
-  }
-  return stream(exchange, elements, bytes)
+  if (bytes > batchBytes) return new ListStream(exchange, elements).send(negotiated, bytes)
+  let json = begin
+  for (let index = 0; index < items.length; index++) json += (index === 0 ? '' : ',') + element(items[index]!)
+  return sendJson(exchange, { status: 200, json: `${json}]}` }, negotiated)
 }
 
-async function stream(exchange: Exchange, { begin, items, element }: Elements, bytes: number): Promise<void> {
-  const { request } = exchange
-  const response = exchange.takeOver()
-  const compressed = bytes >= gzipThreshold && acceptsGzip(request)
-  response.writeHead(200, {
-    ...baseHeaders(request),
-    'content-type': 'application/json',
-    ...(compressed && { 'content-encoding': 'gzip', vary: 'Accept-Encoding' }),
-  })
-  let out: Writable = response
-  if (compressed) {
-    out = fastGzip()
-    out.pipe(response)
+/** A list that is being sent. */
+class ListStream {
+  readonly #exchange: Exchange
+  readonly #elements: Elements
+  #hasLeft = false
+
+  constructor(exchange: Exchange, elements: Elements) {
+    this.#exchange = exchange
+    this.#elements = elements
+    exchange.onClose(() => {
+      this.#hasLeft = true
+    })
   }
-  let closed = false
-  response.once('close', () => {
-    closed = true
-    // Ends a write that waits for room in the pipe: the client has left.
-    out.emit('drain')
-  })
-  let batch = begin
-  let read = 0
-  for (let index = 0; index < items.length && !closed; index++) {
-    const item = items[index]!
-    batch += (index === 0 ? '' : ',') + element(item)
-    read += item.value.length
-    if (batch.length < batchBytes && read < batchBytes) continue
-    read = 0
-    if (batch.length >= batchBytes) {
-      if (!out.write(batch)) await once(out, 'drain')
-      batch = ''
+
+  async send({ encoding }: Negotiated, bytes: number): Promise<void> {
+    const { request } = this.#exchange
+    const pretty = wantsPretty(request)
+    const form = await formOf(this.#elements, { encoding, pretty }, (step) => this.#each(step))
+    if (!form) return
+    const response = this.#exchange.takeOver()
+    const compressed = bytes >= gzipThreshold && acceptsGzip(request)
+    response.writeHead(200, {
+      ...baseHeaders(request),
+      'content-type': contentTypes[encoding],
+      ...(compressed && { 'content-encoding': 'gzip', vary: 'Accept-Encoding' }),
+    })
+    let out: Writable = response
+    if (compressed) {
+      out = fastGzip()
+      out.pipe(response)
     }
-    await new Promise<void>((resolve) => setImmediate(resolve))
+    response.once('close', () => {
+      this.#hasLeft = true
+      // Ends a write that waits for room in the pipe: the client has left.
+      out.emit('drain')
+    })
+    await this.#write(out, form)
   }
-  if (!closed) out.end(`${batch}]}\n`)
+
+  async #write(out: Writable, { begin, piece, end }: ListForm): Promise<void> {
+    let batch = [begin]
+    let written = 0
+    const complete = await this.#each(
+      (index) => {
+        const next = piece(index)
+        batch.push(next)
+        written += next.length
+      },
+      () => {
+        if (written < batchBytes) return
+        const isTaken = out.write(joined(batch))
+        batch = []
+        written = 0
+        return isTaken ? undefined : once(out, 'drain')
+      },
+      () => written >= batchBytes,
+    )
+    if (complete) out.end(joined([...batch, end]))
+  }
+
+  /**
+   * A step for each element. After each so many bytes that it reads, or when it `isDue`, others have their turn, and
+   * `rest` is waited for. False: the client has left.
+   */
+  async #each(
+    step: (index: number) => void,
+    rest?: () => Promise<unknown> | undefined,
+    isDue = () => false,
+  ): Promise<boolean> {
+    const { items } = this.#elements
+    let read = 0
+    for (let index = 0; index < items.length; index++) {
+      if (this.#hasLeft) return false
+      step(index)
+      read += items[index]!.value.length
+      if (read < batchBytes && !isDue()) continue
+      read = 0
+      await (rest?.() ?? new Promise<void>((resolve) => setImmediate(resolve)))
+    }
+    return !this.#hasLeft
+  }
 }
+
+const joined = (parts: (string | Buffer)[]): string | Buffer =>
+  parts.some((part) => typeof part !== 'string') ? Buffer.concat(parts.map(bytesOf)) : parts.join('')
 
 function beginning({
   definition: { group, version, kind, listKind = `${kind}List`, itemHead },

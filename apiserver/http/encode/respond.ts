@@ -125,7 +125,7 @@ export function sendAsIs({ request, reply }: Asked, body: Body): void {
   response.end()
 }
 
-const bytesOf = (part: string | Buffer): Buffer => (typeof part === 'string' ? Buffer.from(part) : part)
+export const bytesOf = (part: string | Buffer): Buffer => (typeof part === 'string' ? Buffer.from(part) : part)
 
 export const acceptsGzip = ({ headers }: IncomingMessage): boolean =>
   headers['accept-encoding'] !== undefined && /\bgzip\b/.test(String(headers['accept-encoding']))

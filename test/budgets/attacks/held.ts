@@ -110,6 +110,8 @@ export const held: Attack[] = [
   ...Object.entries({
     tables: 'application/json;as=Table;v=v1;g=meta.k8s.io',
     'lists of metadata': 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io',
+    'lists in YAML': 'application/yaml',
+    'lists in protobuf': 'application/vnd.kubernetes.protobuf',
   }).map(
     ([what, accept]): Attack => ({
       name: `sixty ${what}, each of 20 MB, that are not read`,
