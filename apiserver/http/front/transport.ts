@@ -162,7 +162,7 @@ function serverOptions({ config: { tls }, limits }: TransportOptions): ServerOpt
     rejectUnauthorized: false,
     requestTimeout: requestReadTimeout,
     headersTimeout: requestReadTimeout,
-    connectionsCheckingInterval: requestReadTimeout / sweepsPerTimeout,
+    connectionsCheckingInterval: Math.ceil(requestReadTimeout / sweepsPerTimeout),
     maxHeaderSize: limitTable.requestHead.default,
     keepAliveTimeout: limits.idleTimeout,
     // Later than ours, which knows the client's address.

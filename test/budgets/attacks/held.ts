@@ -128,7 +128,8 @@ export const held: Attack[] = [
             [[INITIAL_WINDOW_SIZE, 0]],
           ),
         ),
-      budget: { nsPerByte: 12_000, bystanderMs: 300 },
+      // Ten lists take their turns at a time, each with a batch.
+      budget: { nsPerByte: 12_000, bystanderMs: 900 },
     }),
   ),
   {
