@@ -8,6 +8,8 @@ export interface Command<Table extends Options = Options> {
   /** What may stand beside the flags, for `--help`; without it nothing may. */
   usage?: string
   options: Table
+  /** Names of the flags that `--help` shows first; the others follow as more flags. */
+  first?: readonly string[]
   notes?: readonly string[]
   /** kubestage.yaml is about other programs: only a file that --config names is read. */
   ownFile?: true

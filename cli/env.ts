@@ -7,12 +7,16 @@ import { command } from './command.ts'
 import { exportsFor } from './exports.ts'
 
 export default command({
-  purpose: 'Prints the exports that point kubectl at the cluster, and let it say --reason: eval "$(kubestage env)".',
+  purpose:
+    'Prints the exports that point kubectl at the cluster, let it say --reason, and put kubestage on the PATH: eval "$(kubestage env)".',
   options: {
     ...clusterPlace,
     shell: option(oneOf('sh', 'fish'), { default: 'sh', help: 'Shell to print for; sh includes bash and zsh' }),
   },
-  notes: ['In fish: kubestage env --shell=fish | source'],
+  notes: [
+    'Afterwards kubestage is a command of this shell, which is quicker than npx kubestage.',
+    'In fish: kubestage env --shell=fish | source',
+  ],
   async run({ values }) {
     const kubeconfig = resolve(elsewhere(values) ?? stateDirectory(values.stateDir).kubeconfig)
     if (!isThere(kubeconfig))

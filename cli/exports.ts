@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { packageRoot } from '../cluster/package.ts'
 import { shellWord } from './shell-word.ts'
 
-/** Our kubectl, which knows --reason, and the plugin; both call the user's own. */
+/** Our kubectl, which knows --reason, the plugin, which both call the user's own, and kubestage itself. */
 const kubectlFolder = join(packageRoot, 'bin', 'kubestage-kubectl')
 
 /**

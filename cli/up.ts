@@ -46,6 +46,7 @@ export default command({
     uiActions: uiActionsOption,
     output: outputOption,
   },
+  first: ['config', 'stateDir', 'port', 'detach', 'storage', 'nodes', 'simulatedNodes', 'image', 'timeScale', 'ui'],
   notes: [
     'With -o json (or yaml) it says one thing only, when it is ready: an object with url, pid and kubeconfig.',
     'Each flag is also a variable (--port: KUBESTAGE_PORT) and a key of kubestage.yaml (port).',

@@ -7,6 +7,8 @@ import { examplePort } from '../example-port.ts'
 import { findRunning } from '../running.ts'
 import type { Finding } from './finding.ts'
 
+const mostShown = 8
+
 /**
  * Whether programs that are no containers have ports of the examples, or of the pods of the cluster that runs, at all
  * addresses.
@@ -15,12 +17,21 @@ export async function podPorts(stateDir: string): Promise<Finding> {
   const name = 'pod ports'
   const pods = await podsOf(stateDir)
   const ports = new Set([examplePort, ...pods.flatMap(({ spec }) => spec.containers.flatMap(portsOf))])
-  const inTheWay = listenersOn(ports).filter(
+  const strangers = listenersOn().filter(
     ({ address, pid }) => ['0.0.0.0', '::'].includes(address) && (pid === undefined || markerOf(pid) === undefined),
   )
+  const inTheWay = strangers.filter(({ port }) => ports.has(port))
+  if (inTheWay.length > 0) return { name, state: 'degraded', found: inTheWay.map(inWords).join('; ') }
   const shown = [...ports].sort((a, b) => a - b).join(', ')
-  if (inTheWay.length === 0) return { name, state: 'good', found: `no other program listens on ${shown}` }
-  return { name, state: 'degraded', found: inTheWay.map(inWords).join('; ') }
+  const others = [...new Set(strangers.map(({ port }) => port))].sort((a, b) => a - b)
+  return { name, state: 'good', found: `no other program listens on ${shown}${alsoTaken(others)}` }
+}
+
+/** A pod with one of these ports would not get it. */
+function alsoTaken(ports: readonly number[]): string {
+  if (ports.length === 0) return ''
+  const more = ports.length > mostShown ? ` and ${ports.length - mostShown} more` : ''
+  return `; programs listen on all addresses with ${ports.slice(0, mostShown).join(', ')}${more}`
 }
 
 /** None where no cluster runs, or answers. */

@@ -61,6 +61,8 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   })
   t.equal((await ask('snapshot')).output, 'kubestage: usage: kubestage snapshot FILE\n')
 
+  const shell = `eval "$(${process.execPath} ${cli} env --state-dir ${stateDir})"; kubestage version`
+  t.match(spawnSync('sh', ['-c', shell], { encoding: 'utf8' }), { status: 0, stdout: /^kubestage \d/ })
   t.match((await ask('env', '--shell=fish')).output, `set -gx KUBECONFIG ${join(stateDir, 'kubeconfig')}\n`)
   const fault = await json('fault', 'add', 'verb: create, resource: configmaps, times: 1, then: {status: 503}')
   t.match(fault, { id: 1, hits: 0 })
@@ -173,7 +175,7 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   t.match(await ask('down'), { code: 0, output: 'Stopped.\n' })
   const entries = readdirSync(stateDir, { recursive: true, withFileTypes: true })
   t.same(
-    entries.filter((entry) => !entry.isFile() && !entry.isDirectory()).map(({ name }) => name),
+    entries.filter((entry) => entry.isFIFO() || entry.isSocket()).map(({ name }) => name),
     [],
     'no pipe',
   )
@@ -348,6 +350,9 @@ t.test('words are completed', async (t) => {
 })
 
 t.test('each command explains itself', async (t) => {
+  const [, first = '', more] = (await run(t, 'up', '--help')).output.split(/^(?:Flags|More flags):$/m)
+  t.equal(first.match(/^ {2}--/gm)?.length, 10, 'the flags that people need first')
+  t.match(more, '--max-connections')
   const overview = (await run(t, 'help')).output
   t.same(await run(t, '-v'), await run(t, '--version'))
   const commands = [...overview.matchAll(/^ {2}(\S+) {2,}/gm)].map(([, name]) => name ?? '')

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Event, Pod } from '../../shared/api/types.ts'
 import { events, pods } from '../../shared/client/resources.ts'
@@ -100,6 +101,9 @@ if (!existsSync('/proc/net/tcp')) {
     const finding = findings.find(({ name }) => name === 'pod ports')
     t.match(finding, { state: 'degraded' })
     t.match(finding?.found, whoHolds)
+    const alone = startCommand(t, ['doctor', '--port=0', `--state-dir=${join(stateDir, 'none')}`])
+    await alone.ended
+    t.match(alone.output(), /programs listen on all addresses with \d+/, 'without a cluster as well')
   })
 }
 

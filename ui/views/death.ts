@@ -122,7 +122,7 @@ export function OneDeath({
     h('p', { class: 'verdict' }, death.verdict),
     ...remedies.map((remedy) => h('p', { class: 'remedy' }, remedy)),
     h('p', { class: 'facts' }, [
-      fact('asked by', death.asks.map(({ user }) => user).join(', ')),
+      fact('asked by', [...new Set(death.asks.map(({ user }) => user))].join(', ')),
       fact('reason', death.reason || 'none given'),
       fact('cause', death.cause),
       fact('used', `${death.used} of ${death.graceSeconds} s`),

@@ -13,9 +13,11 @@ interface ListeningSocket {
 const listening = '0A'
 const socketTables = ['/proc/net/tcp', '/proc/net/tcp6']
 
-/** Each listener on one of these ports; the process only where we may see it. Walks through /proc if there is any. */
-export function listenersOn(ports: ReadonlySet<number>): PortHolder[] {
-  const sockets = socketTables.flatMap((file) => parseSockets(read(file))).filter(({ port }) => ports.has(port))
+/** Each listener, or each on one of these ports; the process only where we may see it. Walks through /proc if there is any. */
+export function listenersOn(ports?: ReadonlySet<number>): PortHolder[] {
+  const sockets = socketTables
+    .flatMap((file) => parseSockets(read(file)))
+    .filter(({ port }) => ports?.has(port) ?? true)
   if (sockets.length === 0) return []
   const owners = ownersOf(new Set(sockets.map(({ inode }) => inode)))
   return sockets.map(({ port, address, inode }) => {
