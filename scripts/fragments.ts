@@ -1,0 +1,44 @@
+// Holds the doc comments of exported names against one rule: the first sentence has a subject, or begins with its verb,
+// and says what the name does or is. Prints every fragment; exit code 1 if there is one.
+import { globSync, readFileSync } from 'node:fs'
+import nlp from 'compromise'
+
+const folders = ['apiserver', 'cli', 'cluster', 'controllers', 'kubelet', 'library', 'openapi', 'shared', 'ui']
+const documented = /\/\*\*((?:[^*]|\*(?!\/))*)\*\/\s*\n[ \t]*(export\s[^\n]*)/g
+
+/** A comment that begins with one of these continues a thought that is not written down. */
+const opener =
+  /^(?:Of|Also|As|With|Without|For|From|In|By|To|At|On|Under|Among|Beside|Like|Likewise|What|Whatever|Who|Whoever|Whose|Which|Whether|How|Why|One (?:that|of|who|which)|Ones?|Those|That|The same|All (?:that|of which|there)|Only|Not|Nothing (?:of|but)|Nor|And|But|Or|So|Such|Is|Are|Was|Were|Has|Have|It|Its|They|Them|Their|Both|Where|When|If|Until|After|Before|Since|While)\b/
+/** These may begin a sentence whose main clause follows after a comma. */
+const subordinate = /^(?:In|On|At|By|For|From|To|With|Without|Under|Where|When|If|Until|After|Before|Since|While|As) /
+
+const findings = globSync(folders.map((folder) => `${folder}/**/*.ts`))
+  .sort()
+  .flatMap((file) => fragmentsOf(readFileSync(file, 'utf8')).map((finding) => `${file}:${finding}`))
+for (const finding of findings) console.log(finding)
+console.log(`${findings.length} fragments`)
+process.exitCode = findings.length ? 1 : 0
+
+function fragmentsOf(source: string): string[] {
+  return [...source.matchAll(documented)].flatMap(({ 0: all, 1: comment = '', index }) => {
+    const [sentence = ''] = plain(comment).split(/(?<=[.!?])\s+(?=\S)/)
+    const problem = problemOf(sentence)
+    const line = source.slice(0, index + all.indexOf('/**')).split('\n').length
+    return problem ? [`${line}: ${problem}: ${sentence.slice(0, 90)}`] : []
+  })
+}
+
+function problemOf(sentence: string): string | undefined {
+  const begins = opener.test(sentence) && !(subordinate.test(sentence) && sentence.includes(', '))
+  if (begins) return `begins with "${sentence.split(' ')[0]}"`
+  return nlp(sentence).verbs().length === 0 ? 'has no verb' : undefined
+}
+
+/** The text of a comment on one line, with each piece of code as one word. */
+function plain(comment: string): string {
+  return comment
+    .replaceAll(/^\s*\*\s?/gm, ' ')
+    .replaceAll(/\{@link (\w+)\}|`[^`\n]*`/g, 'code')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+}
