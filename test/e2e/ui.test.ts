@@ -186,6 +186,9 @@ async function main(): Promise<void> {
     await page.getByRole('tab', { name: 'Timeline' }).click()
     const notReady = page.locator('[data-pod=stays] [data-bar=Running]').last()
     t.ok(Number(await notReady.getAttribute('x')) >= x - 1, 'its pod is not ready from then on')
+    const band = page.locator('[data-pod=stays] [data-bar=band]')
+    t.match(await band.locator('title').textContent(), 'node-1 lost', 'and the loss is a band over it')
+    t.ok(Math.abs(Number(await band.locator('rect').first().getAttribute('x')) - x) < 1)
   })
   let countBefore = 0
   await t.test('hostile strings are text', async (t) => {

@@ -95,7 +95,7 @@ const endedPods = (story: Story): EndedPod[] =>
 /** The pod itself, or the one whose processes ended nearest to the interval. */
 function culprit(story: Story, load: Load, ended: readonly EndedPod[]): PodStory | undefined {
   const [kind, name = ''] = load.target.split('/')
-  if (kind === 'pod') return story.podNamed(load.namespace, name)
+  if (kind === 'pod') return (load.uid && story.pods.get(load.uid)) || story.podNamed(load.namespace, name)
   let best: PodStory | undefined
   let bestMs = slackMs
   for (const { pod, startMs } of ended) {

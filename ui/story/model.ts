@@ -154,6 +154,8 @@ export interface JournalRow {
 }
 
 export interface Load {
+  /** Of the pod in `target`, where the client knew it. */
+  uid?: string
   startMs: number
   endMs: number
   target: string

@@ -108,10 +108,10 @@ export class Story {
     this.writer = plain(writer) || '?'
   }
 
-  #load({ target, namespace, seconds, answered, lost, cut, slowestMs }: RecordedLoad, atMs: number): void {
+  #load({ target, namespace, uid, seconds, answered, lost, cut, slowestMs }: RecordedLoad, atMs: number): void {
     const endMs = atMs + Math.max(seconds, 0.001) * 1_000
     this.endMs = Math.max(this.endMs, endMs)
-    const names = { target: plain(target), namespace: plain(namespace) }
+    const names = { target: plain(target), namespace: plain(namespace), ...(typeof uid === 'string' && { uid }) }
     push(this.loads, { startMs: atMs, endMs, ...names, answered, lost, cut, slowestMs }, limits.loads)
   }
 

@@ -245,6 +245,12 @@ t.test('what a pod lost is on its own row, in stretches', async (t) => {
       { lost: 1, cut: 0 },
     ],
   )
+  const replaced = podObject('web', { meta: { uid: 'uid-next' } })
+  const after = storyOf(...[header, synced(0), change('ADDED', 1, podObject('web')), change('ADDED', 2, replaced)], {
+    ...load(3, 2),
+    uid: 'uid-web',
+  } as RecordLine)
+  t.same([...lossRuns(after).keys()], ['uid-web'], 'the pod that is meant, and not the next of the same name')
   const marks = allMarks(story.podNamed('default', 'web')!, runs.get('uid-web'))
   t.same(
     marks.map(({ kind, text }) => [kind, text]),
