@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parseExact, toJson } from '../../shared/api/exact-json.ts'
+import { jsonValues } from '../validation/body-values.ts'
+import { workLimits } from '../work-limits.ts'
 
 /** RFC 6902 as the library of a real server reads it, which forgives more than the RFC. */
 export interface JsonPatchOperation {
@@ -34,6 +36,7 @@ const maxCopiedBytes = 3 * 1024 * 1024
  */
 class Copies {
   #bytes = 0
+  #values = 0
 
   of(value: unknown): unknown {
     if (value === undefined) return undefined
@@ -43,6 +46,9 @@ class Copies {
       const why = `the accumulated size increase of copy is ${this.#bytes}, exceeding the limit ${maxCopiedBytes}`
       throw new JsonPatchError(`Unable to complete the copy, ${why}`)
     }
+    this.#values += jsonValues(text)
+    if (this.#values > workLimits.bodyValues)
+      throw new JsonPatchError(`more than ${workLimits.bodyValues} values are copied`)
     return parseExact(text)
   }
 }

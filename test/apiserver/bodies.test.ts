@@ -153,3 +153,19 @@ t.test('while one user’s large bodies wait, another’s is decoded next', asyn
   await Promise.all([ask('many', 40), ask('few', 2)])
   t.ok(order.lastIndexOf('few') < 35, `${order}`)
 })
+
+t.test('the copies of a JSON patch hold no more values than a body may', async (t) => {
+  const { send } = await start(t)
+  await send(`${core}/configmaps`, { method: 'POST', body: { metadata: { name: 'x' } } })
+  const copies = (count: number) =>
+    send(`${core}/configmaps/x?dryRun=All`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json-patch+json' },
+      body: [
+        { op: 'add', path: '/a', value: times(300, () => 1) },
+        ...times(count, (i) => ({ op: 'copy', from: '/a', path: `/b${i}` })),
+      ],
+    })
+  t.equal((await copies(3)).status, 200)
+  t.equal((await copies(4)).status, 422)
+})
