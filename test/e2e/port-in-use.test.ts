@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { type AddressInfo, createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import type { Event, Pod } from '../../shared/api/types.ts'
 import { events, pods } from '../../shared/client/resources.ts'
@@ -67,6 +68,56 @@ if (!existsSync('/proc/net/tcp')) {
     t.match((await told('sidecar')).message, whoHolds)
   })
 
+  t.test('a probe that another pod answers', async (t) => {
+    const free = await freePort()
+    const serve = (address: string) =>
+      `require('http').createServer((q, r) => r.end()).on('error', () => {}).listen(${free}, ${address}); setInterval(() => {}, 1000)`
+    const replica = (address: string) => {
+      const action = { httpGet: { port: free } }
+      return container(['node', '-e', serve(address)], {
+        readinessProbe: { ...action, periodSeconds: 1 },
+        startupProbe: { ...action, periodSeconds: 1, failureThreshold: 300 },
+      })
+    }
+    const isReady = async (name: string): Promise<boolean> => {
+      const { conditions = [] } = (await client.get<Pod>(pods, { namespace, name })).status ?? {}
+      return conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
+    }
+    await create('first-replica', { containers: [replica("'0.0.0.0'")] })
+    await until(() => isReady('first-replica'), { what: 'the first replica to be ready' })
+    await create('second-replica', { containers: [replica("'0.0.0.0'")] })
+    const { message } = await told('second-replica')
+    t.match(message, `port ${free} is in use by pod ${namespace}/first-replica (process `)
+    t.match(message, /which listens on all addresses of this machine: let both listen on \$KUBESTAGE_POD_IP/)
+    const unhealthy = (await eventsOf('second-replica')).find(({ reason }) => reason === 'Unhealthy')
+    t.match(unhealthy?.message, `Startup probe failed: it was answered by pod ${namespace}/first-replica`)
+    t.notOk(await isReady('second-replica'), 'it is not ready')
+
+    await client.delete(pods, { namespace, name: 'first-replica' }, { gracePeriodSeconds: 0 })
+    await create('by-address', { containers: [replica(POD_IP)] })
+    await until(() => isReady('by-address'), { what: 'a replica that listens on its own address to be ready' })
+  })
+
+  t.test('what Linux permits beside a program on all addresses, and beside a pod', async (t) => {
+    const free = await freePort()
+    const bind = (host: string): Promise<string> =>
+      new Promise((resolve) => {
+        const server = createServer().on('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? ''))
+        server.listen(free, host, () => server.close(() => resolve('listens')))
+      })
+    const pod = createServer().listen(free, '127.64.255.1')
+    await once(pod, 'listening')
+    t.equal(await bind('0.0.0.0'), 'EADDRINUSE', 'a pod on its own address keeps a program from all addresses')
+    t.equal(await bind('::'), 'EADDRINUSE', 'of IPv6, too')
+    t.equal(await bind('127.0.0.1'), 'listens', 'but not from localhost')
+    t.equal(await bind('127.64.255.2'), 'listens', 'nor another pod from its address')
+    await new Promise((resolve) => pod.close(resolve))
+    const everywhere = createServer().listen(free, '0.0.0.0')
+    await once(everywhere, 'listening')
+    t.equal(await bind('127.64.255.1'), 'EADDRINUSE', 'a program on all addresses keeps pods from the port')
+    await new Promise((resolve) => everywhere.close(resolve))
+  })
+
   t.test('not where it fails for another reason', async (t) => {
     const free = port === 65535 ? port - 1 : port + 1
     const ports = [{ containerPort: free }]
@@ -105,6 +156,14 @@ if (!existsSync('/proc/net/tcp')) {
     await alone.ended
     t.match(alone.output(), /programs listen on all addresses with \d+/, 'without a cluster as well')
   })
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0)
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
 }
 
 /** A program that listens on all addresses, as development servers do. */

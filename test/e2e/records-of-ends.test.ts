@@ -56,7 +56,11 @@ for (const [name, spec, condition, expected] of deletions) {
 
 t.test('a pod that is deleted while its container waits for the next start', async (t) => {
   const pod = await start('loops', {}, ['false'])
-  await pod.until((pod) => waiting(pod) === 'CrashLoopBackOff', 'to wait for its next start')
+  const hasEndedTwice = ({ status }: Pod): boolean => {
+    const { restartCount = 0, state } = status?.containerStatuses?.[0] ?? {}
+    return restartCount === 1 && state?.terminated !== undefined
+  }
+  await pod.until(hasEndedTwice, 'to wait ten seconds for its next start')
   await client.delete(pods, { namespace, name: 'loops' }, { reason: 'Decommissioned' })
   await pod.untilDeleted()
   t.match(await recordOf('loops'), { cause: 'PodDeleted', reason: 'Decommissioned', verdictType: 'NotRunning' })

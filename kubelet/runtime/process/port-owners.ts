@@ -1,0 +1,6 @@
+import type { PortHolder } from '../container-runtime.ts'
+import type { Containers } from './containers.ts'
+import { addressesOfPods, holdsAny, type ListeningSocket, listeningOn, ownersOf, programOf } from './listeners.ts'
+import { marker, markerOf, variableOf } from './marker.ts'
+import { familyOf } from './proc-files.ts'
+import type { Sandboxes } from './sandboxes.ts'
