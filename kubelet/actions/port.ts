@@ -1,7 +1,7 @@
 import type { ActionTarget } from './action.ts'
 
 /** A number, or the name of one of the container's ports. Throws in the words of upstream's pkg/probe/util.go. */
-export function resolvePort(port: number | string, { ports }: ActionTarget): number {
+export function resolvePort(port: number | string, { ports }: Pick<ActionTarget, 'ports'>): number {
   const named = ports.find(({ name }) => name === port)?.containerPort
   const number = named ?? (typeof port === 'number' ? port : parse(port))
   if (number < 1 || number > 65535) throw new Error(`invalid port number: ${number}`)

@@ -67,9 +67,17 @@ export function portsIn(output: string): Set<number> {
   return new Set(lines.flatMap((line) => [...line.matchAll(/:(\d{1,5})\b/g)].map(([, port]) => Number(port))))
 }
 
-/** `port 8080 is in use by process 4711 (node server.js) on all addresses, …` */
-export function inWords({ port, address, pid, program }: PortHolder): string {
-  const who = pid === undefined ? 'a process of another user' : `process ${pid} (${program})`
+/** `port 8080 is in use by process 4711 (node server.js), which listens on all addresses …` */
+export function inWords(holder: PortHolder): string {
+  const { port, address, pod, podIP } = holder
   const where = everyAddress.has(address) ? 'all addresses' : address
-  return `port ${port} is in use by ${who}, which listens on ${where} of this machine: stop it, or use another port`
+  const advice = pod || podIP ? 'let both listen on $KUBESTAGE_POD_IP' : 'stop it'
+  return `port ${port} is in use by ${nameOf(holder)}, which listens on ${where} of this machine: ${advice}, or use another port`
+}
+
+/** `pod default/web (process 4711, node server.js)`, or the process alone. */
+export function nameOf({ pid, program, pod, podIP }: PortHolder): string {
+  if (pid === undefined) return 'a process of another user'
+  if (pod) return `pod ${pod} (process ${pid}, ${program})`
+  return podIP ? `the pod at ${podIP} (process ${pid}, ${program})` : `process ${pid} (${program})`
 }

@@ -7,10 +7,11 @@ import { PROBE_TYPES, type ProbeResult, type ProbeType, probeOf } from '../pod/p
 import type { ProbeResults } from '../status/container-statuses.ts'
 import { toldContainer } from '../status/told-container.ts'
 import type { ProbeVerdicts } from './probe-verdicts.ts'
+import { AnswerCheck } from './answer-check.ts'
 import { hasEndedForGood, ProbeWorker } from './probe-worker.ts'
 import { createRunProbe, type ProbeRun, type ProbeRunOptions } from './run-probe.ts'
 
-export interface ProberOptions extends ProbeRunOptions {
+export interface ProberOptions extends Omit<ProbeRunOptions, 'answers'> {
   clock: Clock
   /** A result that holds has changed. */
   onChange(pod: Pod, type: ProbeType, result: ProbeResult): void
@@ -41,11 +42,13 @@ export class Prober {
   }
   readonly #firstSeen = new Map<string, number>()
   readonly #runProbe: ReturnType<typeof createRunProbe>
+  readonly #answers: AnswerCheck
   readonly #beganMs: number
 
   constructor(options: ProberOptions) {
     this.#options = options
-    this.#runProbe = createRunProbe(options)
+    this.#answers = new AnswerCheck(options)
+    this.#runProbe = createRunProbe({ ...options, answers: this.#answers })
     this.#beganMs = options.clock.now()
   }
 
@@ -126,6 +129,7 @@ export class Prober {
       onEnd: () => {
         for (const id of seen) {
           known.delete(id)
+          this.#answers.forget(id)
           if (type === 'readiness') this.#firstSeen.delete(`containerd://${id}`)
         }
         if (ofPod.get(key) === worker) ofPod.delete(key)

@@ -4,6 +4,7 @@ import type { EventRecorder } from '../events/event-recorder.ts'
 import { Expander, TooLongError } from '../pod/expansion.ts'
 import { type ProbeResult, type ProbeType, titleOf } from '../pod/probe-types.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
+import type { AnswerCheck } from './answer-check.ts'
 
 export interface ProbeRunOptions {
   runtime: ContainerRuntime
@@ -11,6 +12,7 @@ export interface ProbeRunOptions {
   actions: ActionHandler
   status(podUid: string): PodStatus | undefined
   isEnding(podUid: string): boolean
+  answers: AnswerCheck
 }
 
 export interface ProbeRun {
@@ -30,10 +32,12 @@ const TRIES = 3
  * has no result.
  */
 export function createRunProbe(options: ProbeRunOptions): (run: ProbeRun) => Promise<ProbeResult | undefined> {
-  const { actions, runtime, events } = options
+  const { actions, runtime, events, answers } = options
+
+  const podIPOf = ({ pod }: Pick<ProbeRun, 'pod'>): string => options.status(pod.metadata.uid ?? '')?.podIP ?? ''
 
   async function once({ pod, container, probe, containerId, signal }: ProbeRun): Promise<ActionResult> {
-    const podIP = options.status(pod.metadata.uid ?? '')?.podIP ?? ''
+    const podIP = podIPOf({ pod })
     // Upstream runs commands on a context that ends with the pod's deletion.
     if (probe.exec && options.isEnding(pod.metadata.uid ?? '')) {
       return { outcome: 'error', output: '', message: 'rpc error: code = Canceled desc = context canceled' }
@@ -55,16 +59,18 @@ export function createRunProbe(options: ProbeRunOptions): (run: ProbeRun) => Pro
     for (let tries = 1; result.outcome === 'error' && tries < TRIES && !run.signal.aborted; tries++)
       result = await once(run)
     if (run.signal.aborted) return undefined
-    if (result.outcome === 'success') {
+    const stranger = result.outcome === 'success' ? await answers.problem(run, podIPOf(run)) : undefined
+    if (result.outcome === 'success' && !stranger) {
       if (result.warning) {
         const warning = `${titleOf(run.type)} probe warning: ${result.warning}`
         events.podEvent(run.pod, run.container.name, 'Warning', 'ProbeWarning', warning)
       }
       return 'success'
     }
+    answers.failed(run)
     const unknown = result.outcome === 'error'
     const what = unknown ? 'probe errored and resulted in unknown state' : 'probe failed'
-    tell(run, 'Unhealthy', `${what}: ${result.message}`)
+    tell(run, 'Unhealthy', `${what}: ${stranger ?? result.message}`)
     return unknown ? undefined : 'failure'
   }
 }

@@ -81,6 +81,8 @@ export interface ContainerRuntime {
    * Programs outside the pod that listen on these TCP ports of the machine that it shares. Absent where there are none.
    */
   portHolders?(podUid: string, ports: ReadonlySet<number>): Promise<PortHolder[]>
+  /** The program that answers there, if it is surely none of the pod. Absent where no program listens. */
+  strangerAt?(podUid: string, socket: PodSocket): Promise<PortHolder | undefined>
   /**
    * Calls back for each limit that a container reaches. Returns a function that ends it. Absent where there are none.
    */
@@ -115,6 +117,12 @@ export interface MemoryFolders {
  */
 export type PodAddressing = 'loopback' | 'host' | (string & {})
 
+/** A port at the address of a pod. */
+export interface PodSocket {
+  ip: string
+  port: number
+}
+
 /** A program that listens on a port of the machine. */
 export interface PortHolder {
   port: number
@@ -124,6 +132,10 @@ export interface PortHolder {
   pid?: number
   /** Its program and script, without further arguments. */
   program?: string
+  /** Of a container of this node: `namespace/name`. */
+  pod?: string
+  /** Of a container of another node of this machine: the address of its pod. */
+  podIP?: string
 }
 
 export interface ReachedLimit {

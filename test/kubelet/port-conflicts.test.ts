@@ -47,5 +47,14 @@ t.test('what is said of a holder', async (t) => {
     inWords({ port: 80, address: '::', pid: 7, program: 'node server.js' }),
     `port 80 is in use by process 7 (node server.js), which listens on all addresses of this machine: ${remedy}`,
   )
+  const own = 'let both listen on $KUBESTAGE_POD_IP, or use another port'
+  t.equal(
+    inWords({ port: 80, address: '0.0.0.0', pid: 7, program: 'nginx', pod: 'default/web' }),
+    `port 80 is in use by pod default/web (process 7, nginx), which listens on all addresses of this machine: ${own}`,
+  )
+  t.equal(
+    inWords({ port: 80, address: '127.65.0.4', pid: 7, program: 'nginx', podIP: '127.65.0.4' }),
+    `port 80 is in use by the pod at 127.65.0.4 (process 7, nginx), which listens on 127.65.0.4 of this machine: ${own}`,
+  )
   t.match(inWords({ port: 80, address: '127.0.0.1' }), 'by a process of another user, which listens on 127.0.0.1 of')
 })

@@ -1,23 +1,25 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { PortHolder } from '../container-runtime.ts'
 
 /** The processes that listen on TCP ports of this machine; empty on other systems than Linux. */
 
-interface ListeningSocket {
+export interface ListeningSocket {
   port: number
   address: string
   inode: string
 }
 
+export const everyAddress = new Set(['0.0.0.0', '::'])
 const listening = '0A'
 const socketTables = ['/proc/net/tcp', '/proc/net/tcp6']
 
-/** Each listener, or each on one of these ports; the process only where we may see it. Walks through /proc if there is any. */
+/**
+ * Each listener, or each on one of these ports; the process only where we may see it. Walks through /proc if there is
+ * any.
+ */
 export function listenersOn(ports?: ReadonlySet<number>): PortHolder[] {
-  const sockets = socketTables
-    .flatMap((file) => parseSockets(read(file)))
-    .filter(({ port }) => ports?.has(port) ?? true)
+  const sockets = listeningOn(ports)
   if (sockets.length === 0) return []
   const owners = ownersOf(new Set(sockets.map(({ inode }) => inode)))
   return sockets.map(({ port, address, inode }) => {
@@ -25,6 +27,47 @@ export function listenersOn(ports?: ReadonlySet<number>): PortHolder[] {
     return { port, address, ...(pid !== undefined && { pid, program: programOf(pid) }) }
   })
 }
+
+/** The sockets that listen, or those on one of these ports. */
+const listeningOn = (ports?: ReadonlySet<number>): ListeningSocket[] =>
+  socketTables.flatMap((file) => parseSockets(read(file))).filter(({ port }) => ports?.has(port) ?? true)
+
+/**
+ * The sockets that answer at the address and port, read as far as the caller asks. Linux lists what listens first; a
+ * read asks for one line, because Linux walks through all sockets of the machine to fill a larger one: 4 ms, not 0.2 ms.
+ */
+export function* answeringAt(ip: string, port: number): Generator<ListeningSocket> {
+  for (const file of socketTables) {
+    for (const line of headOf(file)) {
+      const [socket] = parseSockets(line)
+      if (socket?.port === port && (socket.address === ip || everyAddress.has(socket.address))) yield socket
+    }
+  }
+}
+
+/** The lines of a table until the first socket that does not listen. */
+function* headOf(file: string): Generator<string> {
+  const buffer = Buffer.alloc(LINE_BYTES)
+  let descriptor: number | undefined
+  try {
+    descriptor = openSync(file, 'r')
+    let text = ''
+    for (let length = LINE_BYTES; length > 0; ) {
+      length = readSync(descriptor, buffer, 0, LINE_BYTES, null)
+      const lines = (text + buffer.toString('latin1', 0, length)).split('\n')
+      text = lines.pop() ?? ''
+      for (const line of lines) {
+        if (/^ *\d+: \S+ \S+ (?!0A)/.test(line)) return
+        yield line
+      }
+    }
+  } catch {
+    // not Linux
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
+  }
+}
+const LINE_BYTES = 160
 
 /** The listening ones of a table such as /proc/net/tcp. */
 export function parseSockets(table: string): ListeningSocket[] {
@@ -41,6 +84,7 @@ export function parseSockets(table: string): ListeningSocket[] {
  */
 function addressOf(hex: string): string {
   if (/^0{32}$/.test(hex)) return '::'
+  if (/^0{16}FFFF0000/.test(hex)) return addressOf(hex.slice(24))
   if (hex.length > 8) return hex
   return (hex.match(/../g) ?? [])
     .reverse()
@@ -48,20 +92,41 @@ function addressOf(hex: string): string {
     .join('.')
 }
 
-function ownersOf(inodes: ReadonlySet<string>): Map<string, number> {
+/** The first process found that has the socket, by inode. */
+export function ownersOf(inodes: ReadonlySet<string>): Map<string, number> {
   const owners = new Map<string, number>()
   for (const pid of entries('/proc').map(Number).filter(Number.isInteger)) {
-    for (const descriptor of entries(`/proc/${pid}/fd`)) {
-      const inode = /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${descriptor}`))?.[1]
-      if (inode !== undefined && inodes.has(inode) && !owners.has(inode)) owners.set(inode, pid)
-    }
+    for (const inode of socketsOf(pid)) if (inodes.has(inode) && !owners.has(inode)) owners.set(inode, pid)
     if (owners.size === inodes.size) break
   }
   return owners
 }
 
+/** Whether the process has one of the sockets. */
+export const holdsAny = (pid: number, inodes: ReadonlySet<string>): boolean =>
+  socketsOf(pid).some((inode) => inodes.has(inode))
+
+const socketsOf = (pid: number): string[] =>
+  entries(`/proc/${pid}/fd`).flatMap(
+    (descriptor) => /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${descriptor}`))?.[1] ?? [],
+  )
+
+/** The process, and what it has started, as far as the kernel keeps lists of children. */
+export function familyOf(pid: number): number[] {
+  const found: number[] = []
+  for (let next = [pid]; next.length > 0 && found.length < MAX_FAMILY; next = next.flatMap(childrenOf)) {
+    found.push(...next)
+  }
+  return found
+}
+const MAX_FAMILY = 1_000
+const childrenOf = (pid: number): number[] =>
+  entries(`/proc/${pid}/task`).flatMap((thread) =>
+    (read(`/proc/${pid}/task/${thread}/children`).match(/\d+/g) ?? []).map(Number),
+  )
+
 /** `node server.js`: the program, and the script if it is the next word. No further arguments: those may be secrets. */
-function programOf(pid: number): string {
+export function programOf(pid: number): string {
   const [program = '', script = ''] = read(`/proc/${pid}/cmdline`).split('\0')
   const words = script.startsWith('-') ? [program] : [program, script]
   return words

@@ -4,13 +4,16 @@ import { readdirSync, readFileSync } from 'node:fs'
 export const markerVariable = 'KUBESTAGE_CONTAINER'
 export const marker = (runtimeRoot: string, containerId: string): string => `${runtimeRoot}:${containerId}`
 
-/** The owner of a process: the marker in its environment as it was when it was executed. */
-export function markerOf(pid: number | string): string | undefined {
+/** The owner of a process: the marker in its environment. */
+export const markerOf = (pid: number | string): string | undefined => variableOf(pid, markerVariable)
+
+/** A variable of a process, as it was when it was executed. */
+export function variableOf(pid: number | string, name: string): string | undefined {
   try {
     const environment = readFileSync(`/proc/${pid}/environ`, 'latin1')
-    const start = environment.startsWith(`${markerVariable}=`) ? 0 : environment.indexOf(`\0${markerVariable}=`) + 1
-    if (start === 0 && !environment.startsWith(markerVariable)) return undefined
-    const from = start + markerVariable.length + 1
+    const start = environment.startsWith(`${name}=`) ? 0 : environment.indexOf(`\0${name}=`) + 1
+    if (start === 0 && !environment.startsWith(`${name}=`)) return undefined
+    const from = start + name.length + 1
     const end = environment.indexOf('\0', from)
     return environment.slice(from, end === -1 ? undefined : end)
   } catch {

@@ -11,6 +11,7 @@ import {
   type ExecResult,
   ImageError,
   type PodAddressing,
+  type PodSocket,
   type PortHolder,
   type ProcessStreams,
   type ReachedLimit,
@@ -39,10 +40,10 @@ import { shimLaunch, terminalLaunch } from './launch.ts'
 import { LayerWatch } from './layer-watch.ts'
 import { Leftovers } from './leftovers.ts'
 import { LocalRoute } from './local-route.ts'
-import { marker, markerOf } from './marker.ts'
 import { MountedMemory } from './memory-folders.ts'
 import { newId } from './new-id.ts'
 import { connectToPod } from './port-forward.ts'
+import type { PortOwners } from './port-owners.ts'
 import { tooLong, whyTooLong } from './program-size.ts'
 import { programUser } from './program-user.ts'
 import { type Processes, RecordStore } from './record-store.ts'
@@ -89,6 +90,7 @@ class ProcessRuntime implements ContainerRuntime {
   readonly #shim: KeptShim
   readonly #sandboxes: Sandboxes
   readonly #containers: Containers
+  #owners: Promise<PortOwners> | undefined
   readonly #execs: Execs
   readonly #leftovers: Leftovers
   readonly #boot: Boot
@@ -305,12 +307,12 @@ class ProcessRuntime implements ContainerRuntime {
     return usageOf(wanted, this.#store.root)
   }
 
-  /** Loaded by the first container that fails. */
   async portHolders(podUid: string, ports: ReadonlySet<number>): Promise<PortHolder[]> {
-    const { listenersOn } = await import('./listeners.ts')
-    const own = [...this.#containers.all()].filter(({ record }) => record.podUid === podUid)
-    const marks = new Set<string | undefined>(own.map(({ stored }) => marker(this.#store.root, stored.id)))
-    return listenersOn(ports).filter(({ pid }) => pid === undefined || !marks.has(markerOf(pid)))
+    return (await this.#portOwners()).holders(podUid, ports)
+  }
+
+  async strangerAt(podUid: string, socket: PodSocket): Promise<PortHolder | undefined> {
+    return (await this.#portOwners()).stranger(podUid, socket)
   }
 
   onLimit(listener: (reached: ReachedLimit) => void): () => void {
@@ -350,6 +352,15 @@ class ProcessRuntime implements ContainerRuntime {
     const closed = this.#shim.close()
     this.#store.close()
     await closed
+  }
+
+  /** Loaded by the first container that fails, or answers a probe. */
+  #portOwners(): Promise<PortOwners> {
+    const parts = { root: this.#store.root, containers: this.#containers, sandboxes: this.#sandboxes }
+    this.#owners ??= import('./port-owners.ts').then(
+      ({ PortOwners }) => new PortOwners({ ...parts, nodeIP: this.#options.nodeIP }),
+    )
+    return this.#owners
   }
 
   async #sysctlsAreSet(sandbox: Sandbox): Promise<void> {

@@ -1,0 +1,70 @@
+import type { Pod, Probe } from '../../shared/api/types.ts'
+import { resolvePort } from '../actions/port.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
+import { inWords, nameOf } from '../containers/port-conflicts.ts'
+import type { ContainerRuntime, PodSocket } from '../runtime/container-runtime.ts'
+import type { ProbeRun } from './run-probe.ts'
+
+export interface AnswerCheckOptions {
+  runtime: ContainerRuntime
+  events: EventRecorder
+}
+
+/**
+ * Finds out whether a pod itself answers its probes: pods share the machine's network, and a program that listens on
+ * all addresses answers at the address of each pod. A container is looked at when a probe of it first succeeds, and
+ * when it does so again after a failure.
+ */
+export class AnswerCheck {
+  readonly #options: AnswerCheckOptions
+  /** By container, the ports at which its pod answers. */
+  readonly #own = new Map<string, Set<number>>()
+  /** Containers of which an event was recorded. */
+  readonly #told = new Set<string>()
+
+  constructor(options: AnswerCheckOptions) {
+    this.#options = options
+  }
+
+  /** Of a probe that succeeded: why it does not count. */
+  async problem(run: ProbeRun, podIP: string): Promise<string | undefined> {
+    const { runtime, events } = this.#options
+    const { pod, container, containerId } = run
+    const socket = runtime.strangerAt && socketOf(run, podIP)
+    const own = this.#own.get(containerId) ?? new Set()
+    if (!socket || own.has(socket.port)) return undefined
+    const stranger = await runtime.strangerAt?.(pod.metadata.uid ?? '', socket)
+    if (!stranger) {
+      this.#own.set(containerId, own.add(socket.port))
+      return undefined
+    }
+    if (!this.#told.has(containerId)) {
+      this.#told.add(containerId)
+      events.podEvent(pod, container.name, 'Warning', 'PortInUse', inWords(stranger))
+    }
+    return `it was answered by ${nameOf(stranger)} at port ${stranger.port}, not by this pod`
+  }
+
+  /** A probe has failed: its next success is looked at again. */
+  failed({ containerId }: ProbeRun): void {
+    this.#own.delete(containerId)
+  }
+
+  forget(containerId: string): void {
+    this.#own.delete(containerId)
+    this.#told.delete(containerId)
+  }
+}
+
+/** Where the probe asks its pod over the network. Undefined: it does not, or shares the machine's network on purpose. */
+function socketOf({ pod, container, probe }: ProbeRun, podIP: string): PodSocket | undefined {
+  const port = isOwnHost(probe, podIP) && !isOnHost(pod) ? portOf(probe) : undefined
+  if (port === undefined || podIP === '') return undefined
+  return { ip: podIP, port: resolvePort(port, { ports: container.ports ?? [] }) }
+}
+
+const portOf = ({ httpGet, tcpSocket, grpc }: Probe): number | string | undefined =>
+  (httpGet ?? tcpSocket ?? grpc)?.port
+const isOnHost = ({ spec }: Pod): boolean => spec.hostNetwork ?? false
+const isOwnHost = ({ httpGet, tcpSocket }: Probe, podIP: string): boolean =>
+  [undefined, '', podIP].includes(httpGet?.host ?? tcpSocket?.host)
