@@ -3,7 +3,7 @@ import { resolvePort } from '../actions/port.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { inWords, nameOf } from '../containers/port-conflicts.ts'
 import type { ContainerRuntime, PodSocket } from '../runtime/container-runtime.ts'
-import type { ProbeRun } from './run-probe.ts'
+import type { ProbeRun } from './probe-run.ts'
 
 export interface AnswerCheckOptions {
   runtime: ContainerRuntime
@@ -30,19 +30,19 @@ export class AnswerCheck {
   async problem(run: ProbeRun, podIP: string): Promise<string | undefined> {
     const { runtime, events } = this.#options
     const { pod, container, containerId } = run
-    const socket = runtime.strangerAt && socketOf(run, podIP)
+    const socket = runtime.outsiderAt && socketOf(run, podIP)
     const own = this.#own.get(containerId) ?? new Set()
     if (!socket || own.has(socket.port)) return undefined
-    const stranger = await runtime.strangerAt?.(pod.metadata.uid ?? '', socket)
-    if (!stranger) {
+    const outsider = await runtime.outsiderAt?.(pod.metadata.uid ?? '', socket)
+    if (!outsider) {
       this.#own.set(containerId, own.add(socket.port))
       return undefined
     }
     if (!this.#told.has(containerId)) {
       this.#told.add(containerId)
-      events.podEvent(pod, container.name, 'Warning', 'PortInUse', inWords(stranger))
+      events.podEvent(pod, container.name, 'Warning', 'PortInUse', inWords(outsider))
     }
-    return `it was answered by ${nameOf(stranger)} at port ${stranger.port}, not by this pod`
+    return `it was answered by ${nameOf(outsider)} at port ${outsider.port}, not by this pod`
   }
 
   /** A probe has failed: its next success is looked at again. */
@@ -56,7 +56,7 @@ export class AnswerCheck {
   }
 }
 
-/** Where the probe asks its pod over the network. Undefined: it does not, or shares the machine's network on purpose. */
+/** Where the probe asks its pod over the network. Undefined: it does not, or the pod is to share the machine's. */
 function socketOf({ pod, container, probe }: ProbeRun, podIP: string): PodSocket | undefined {
   const port = isOwnHost(probe, podIP) && !isOnHost(pod) ? portOf(probe) : undefined
   if (port === undefined || podIP === '') return undefined

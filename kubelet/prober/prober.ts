@@ -8,8 +8,9 @@ import type { ProbeResults } from '../status/container-statuses.ts'
 import { toldContainer } from '../status/told-container.ts'
 import type { ProbeVerdicts } from './probe-verdicts.ts'
 import { AnswerCheck } from './answer-check.ts'
+import type { ProbeRun } from './probe-run.ts'
 import { hasEndedForGood, ProbeWorker } from './probe-worker.ts'
-import { createRunProbe, type ProbeRun, type ProbeRunOptions } from './run-probe.ts'
+import { createRunProbe, type ProbeRunOptions } from './run-probe.ts'
 
 export interface ProberOptions extends Omit<ProbeRunOptions, 'answers'> {
   clock: Clock

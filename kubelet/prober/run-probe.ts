@@ -1,10 +1,11 @@
-import type { Container, Pod, PodStatus, Probe } from '../../shared/api/types.ts'
+import type { Container, PodStatus, Probe } from '../../shared/api/types.ts'
 import type { ActionHandler, ActionResult } from '../actions/action.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { Expander, TooLongError } from '../pod/expansion.ts'
-import { type ProbeResult, type ProbeType, titleOf } from '../pod/probe-types.ts'
+import { type ProbeResult, titleOf } from '../pod/probe-types.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { AnswerCheck } from './answer-check.ts'
+import type { ProbeRun } from './probe-run.ts'
 
 export interface ProbeRunOptions {
   runtime: ContainerRuntime
@@ -15,15 +16,6 @@ export interface ProbeRunOptions {
   answers: AnswerCheck
 }
 
-export interface ProbeRun {
-  pod: Pod
-  container: Container
-  type: ProbeType
-  probe: Probe
-  containerId: string
-  /** When it aborts, the probe has no result. */
-  signal: AbortSignal
-}
 const PROBE_USER_AGENT = 'kube-probe/1.36'
 const TRIES = 3
 
@@ -59,8 +51,8 @@ export function createRunProbe(options: ProbeRunOptions): (run: ProbeRun) => Pro
     for (let tries = 1; result.outcome === 'error' && tries < TRIES && !run.signal.aborted; tries++)
       result = await once(run)
     if (run.signal.aborted) return undefined
-    const stranger = result.outcome === 'success' ? await answers.problem(run, podIPOf(run)) : undefined
-    if (result.outcome === 'success' && !stranger) {
+    const outsider = result.outcome === 'success' ? await answers.problem(run, podIPOf(run)) : undefined
+    if (result.outcome === 'success' && !outsider) {
       if (result.warning) {
         const warning = `${titleOf(run.type)} probe warning: ${result.warning}`
         events.podEvent(run.pod, run.container.name, 'Warning', 'ProbeWarning', warning)
@@ -70,7 +62,7 @@ export function createRunProbe(options: ProbeRunOptions): (run: ProbeRun) => Pro
     answers.failed(run)
     const unknown = result.outcome === 'error'
     const what = unknown ? 'probe errored and resulted in unknown state' : 'probe failed'
-    tell(run, 'Unhealthy', `${what}: ${stranger ?? result.message}`)
+    tell(run, 'Unhealthy', `${what}: ${outsider ?? result.message}`)
     return unknown ? undefined : 'failure'
   }
 }

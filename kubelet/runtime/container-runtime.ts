@@ -82,7 +82,7 @@ export interface ContainerRuntime {
    */
   portHolders?(podUid: string, ports: ReadonlySet<number>): Promise<PortHolder[]>
   /** The program that answers there, if it is surely none of the pod. Absent where no program listens. */
-  strangerAt?(podUid: string, socket: PodSocket): Promise<PortHolder | undefined>
+  outsiderAt?(podUid: string, socket: PodSocket): Promise<PortHolder | undefined>
   /**
    * Calls back for each limit that a container reaches. Returns a function that ends it. Absent where there are none.
    */

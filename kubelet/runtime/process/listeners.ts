@@ -34,7 +34,7 @@ const listeningOn = (ports?: ReadonlySet<number>): ListeningSocket[] =>
 
 /**
  * The sockets that answer at the address and port, read as far as the caller asks. Linux lists what listens first; a
- * read asks for one line, because Linux walks through all sockets of the machine to fill a larger one: 4 ms, not 0.2 ms.
+ * read asks for one line, because Linux walks through all sockets of the machine to fill a larger one (4 ms).
  */
 export function* answeringAt(ip: string, port: number): Generator<ListeningSocket> {
   for (const file of socketTables) {

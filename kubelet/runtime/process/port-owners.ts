@@ -14,13 +14,13 @@ export interface PortOwnersOptions {
   nodeIP: string
 }
 
-/** Strangers that are remembered. */
+/** Outsiders that are remembered. */
 const MAX_KNOWN = 1_000
 
 /** Which programs have the ports of the machine, seen from a pod. */
 export class PortOwners {
   readonly #options: PortOwnersOptions
-  /** By pod and socket, who else answers there: a pod is probed every few seconds. */
+  /** By pod and socket, the other program that answers there: a pod is probed every few seconds. */
   readonly #known = new Map<string, PortHolder>()
 
   constructor(options: PortOwnersOptions) {
@@ -39,7 +39,7 @@ export class PortOwners {
    * The program that answers there, if it is surely none of the pod. Without a walk through /proc, a listener is the
    * pod's own if it is at the pod's own address, or a socket of its containers' processes.
    */
-  stranger(podUid: string, { ip, port }: PodSocket): PortHolder | undefined {
+  outsider(podUid: string, { ip, port }: PodSocket): PortHolder | undefined {
     const running = this.#runningIn(podUid)
     const inodes = new Set<string>()
     let address = ''

@@ -311,8 +311,8 @@ class ProcessRuntime implements ContainerRuntime {
     return (await this.#portOwners()).holders(podUid, ports)
   }
 
-  async strangerAt(podUid: string, socket: PodSocket): Promise<PortHolder | undefined> {
-    return (await this.#portOwners()).stranger(podUid, socket)
+  async outsiderAt(podUid: string, socket: PodSocket): Promise<PortHolder | undefined> {
+    return (await this.#portOwners()).outsider(podUid, socket)
   }
 
   onLimit(listener: (reached: ReachedLimit) => void): () => void {

@@ -1,0 +1,13 @@
+import type { Container, Pod, Probe } from '../../shared/api/types.ts'
+import type { ProbeType } from '../pod/probe-types.ts'
+
+/** One run of a probe. */
+export interface ProbeRun {
+  pod: Pod
+  container: Container
+  type: ProbeType
+  probe: Probe
+  containerId: string
+  /** When it aborts, the probe has no result. */
+  signal: AbortSignal
+}
