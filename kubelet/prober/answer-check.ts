@@ -1,7 +1,7 @@
 import type { Pod, Probe } from '../../shared/api/types.ts'
 import { resolvePort } from '../actions/port.ts'
-import type { EventRecorder } from '../events/event-recorder.ts'
 import { inWords, nameOf } from '../containers/port-conflicts.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
 import type { ContainerRuntime, PodSocket } from '../runtime/container-runtime.ts'
 import type { ProbeRun } from './probe-run.ts'
 
