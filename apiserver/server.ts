@@ -33,6 +33,7 @@ import { Snapshots } from './instruments/snapshot.ts'
 import type { User } from './kind/user.ts'
 import { labelSecret } from './label-secret.ts'
 import { createLocalClient, type LocalClientOptions } from './local-client.ts'
+import { pageHandles } from './page-handles.ts'
 import { Catalog } from './registry/catalog.ts'
 import { expiring } from './registry/expiring.ts'
 import { startExpiry } from './registry/expiry.ts'
@@ -175,6 +176,7 @@ function appOptions({ config, guards, engine, transport, api, several, storage }
   const paths = wellKnownPaths({
     api,
     config,
+    page: pageHandles(api, config),
     requests: metrics,
     sources: [flowControl, handshakes, connections, answers, watchBacklog, watchdog, reports],
     watchdog,

@@ -9,7 +9,7 @@ import {
   type JsonObject,
 } from '../apiextensions/schema/json-schema.ts'
 import { sortedJson } from '../apiextensions/schema/list-types.ts'
-import { TRAVERSAL } from './cost/units.ts'
+import { TRAVERSAL } from './cost-units.ts'
 import { escapeName } from './escape.ts'
 import { parseGoDuration, parseTimestamp } from './library/time.ts'
 import { charge } from './meter.ts'

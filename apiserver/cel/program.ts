@@ -13,7 +13,7 @@ import {
 } from './ast.ts'
 import { TYPE_NAMES } from './checker.ts'
 import { comparisonCost, equalityCost, membershipCost, type RunCost, runCost } from './cost/actual.ts'
-import { LIST, MAP } from './cost/units.ts'
+import { LIST, MAP } from './cost-units.ts'
 import { CelCancelled, CelError, noSuchOverload } from './errors.ts'
 import { type Budget, charge, metered } from './meter.ts'
 import type { Overload, Run } from './overloads.ts'

@@ -2,7 +2,7 @@
  * Values of expressions. int is a bigint, double a number, bytes a Uint8Array, a list an array, a map a Map;
  * null, bool and string are JavaScript's own; the rest are the classes of this file and those of the libraries.
  */
-import { TRAVERSAL } from './cost/units.ts'
+import { TRAVERSAL } from './cost-units.ts'
 import { noSuchOverload } from './errors.ts'
 import { charge } from './meter.ts'
 import {

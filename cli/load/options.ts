@@ -1,7 +1,7 @@
 import { option } from '../../shared/config/option.ts'
 import { decimal, durationFrom, oneOf, text, texts, wholeNumber } from '../../shared/config/option-types.ts'
 import { clusterPlace } from '../cluster-access.ts'
-import { rehearseOptions } from '../rehearse/options.ts'
+import { endpointDelay } from './endpoint-delay.ts'
 
 const noBound = -1
 
@@ -40,7 +40,7 @@ export const loadOptions = {
     default: 64,
     help: 'Requests under way at the same time; while there are as many, none is sent',
   }),
-  endpointDelay: rehearseOptions.endpointDelay,
+  endpointDelay,
   readyTimeout: option(durationFrom({ min: '0s', max: '1h' }), {
     default: 30_000,
     help: 'How long to wait for a ready pod',

@@ -1,5 +1,6 @@
 import { option } from '../../shared/config/option.ts'
 import { decimal, duration, names, text, wholeNumber } from '../../shared/config/option-types.ts'
+import { endpointDelay } from '../load/endpoint-delay.ts'
 import { exitCodes } from './exit-codes.ts'
 
 /** What `kubestage rehearse` can be told beside what a cluster can be told. */
@@ -9,10 +10,7 @@ export const rehearseOptions = {
     default: '',
     help: "Send requests to this URL meanwhile: http://pod:8080/, where pod stands for the pod's address",
   }),
-  endpointDelay: option(duration, {
-    default: 2_000,
-    help: 'How long clients still send requests to a pod that has begun to end',
-  }),
+  endpointDelay,
   maxGraceUsed: option(decimal({ min: 1, max: 100, placeholder: 'PERCENT' }), {
     default: 80,
     help: 'How much of the grace period a hook, or a stop, may need',

@@ -4,11 +4,11 @@
  * extra here, so that no evaluation takes all memory or time: long results, and strings that a call reads for nothing.
  */
 import { patternCost, patternWeight } from '../../apiextensions/schema/re2.ts'
+import { AUTHORIZATION_CHECK, LIST, REGEX, TRAVERSAL } from '../cost-units.ts'
 import { Cidr } from '../library/addresses.ts'
 import { charge } from '../meter.ts'
 import { occurrences } from '../text-search.ts'
 import { Optional, StructValue, Uint } from '../values.ts'
-import { AUTHORIZATION_CHECK, LIST, REGEX, TRAVERSAL } from './units.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: each takes the values of its function
 export type RunCost = (...values: any[]) => number

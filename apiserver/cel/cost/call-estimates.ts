@@ -2,10 +2,11 @@
  * What one call costs at most, and how large its result is. Upstream: EstimateCallCost of
  * k8s.io/apiserver/pkg/cel/library/cost.go, functionCost of cel-go's checker/cost.go, ext/lists.go and ext/sets.go.
  */
+
+import { LIST, REGEX, TRAVERSAL } from '../cost-units.ts'
 import { type CelType, isSame } from '../types.ts'
 import type { EstimatedCall, Operand, Surroundings } from './estimated-call.ts'
 import { add, addSizes, fixed, MAX, type Size, scaled, times, timesSizes, UNKNOWN } from './ranges.ts'
-import { LIST, REGEX, TRAVERSAL } from './units.ts'
 
 interface Estimate {
   cost: number

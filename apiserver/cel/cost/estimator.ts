@@ -15,6 +15,7 @@ import {
   type Select,
 } from '../ast.ts'
 import { TYPE_NAMES } from '../checker.ts'
+import { LIST, MAP } from '../cost-units.ts'
 import { functions } from '../library/index.ts'
 import { characters } from '../library/text.ts'
 import { BOOL, type CelType, DYN, isDyn, isOptional, optionalOf } from '../types.ts'
@@ -22,7 +23,6 @@ import { estimateCall } from './call-estimates.ts'
 import type { Operand, Path, Surroundings } from './estimated-call.ts'
 import { add, fixed, MAX, type Size, times, UNKNOWN, union } from './ranges.ts'
 import { KEY, type SchemaSize } from './schema-size.ts'
-import { LIST, MAP } from './units.ts'
 
 /** What the items of a list, or the keys and values of a map, may measure. */
 interface EntrySize {

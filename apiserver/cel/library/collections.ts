@@ -1,6 +1,6 @@
 /** Lists, sets, maps under construction, and optionals. */
 
-import { TRAVERSAL } from '../cost/units.ts'
+import { TRAVERSAL } from '../cost-units.ts'
 import { CelError } from '../errors.ts'
 import { charge } from '../meter.ts'
 import type { Signature } from '../overloads.ts'

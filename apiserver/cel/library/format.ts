@@ -1,5 +1,5 @@
 /** string.format: Go's verbs for the values of CEL. */
-import { TRAVERSAL } from '../cost/units.ts'
+import { TRAVERSAL } from '../cost-units.ts'
 import { CelError } from '../errors.ts'
 import { charge } from '../meter.ts'
 import { type CelType, printType } from '../types.ts'

@@ -1,6 +1,5 @@
 import { badRequest } from '../../../shared/api/status-errors.ts'
 import { durationMs } from '../../../shared/config/option-types.ts'
-import type { ApiServerConfig } from '../../config.ts'
 import type { FaultRule } from '../../instruments/faults.ts'
 import { filterFields, isMeant, parseFilter } from '../../instruments/request-filter.ts'
 import { eventRounds } from '../../watchcache/event-rounds.ts'
@@ -16,8 +15,16 @@ const maxSnapshotBytes = 1024 * 1024 * 1024
 /** Of a watch on the journal; a client that leaves more unread is disconnected. */
 const maxUnreadBytes = 64 * 1024 * 1024
 
+/** The page's own handlers. Its sessions decide who may see it (apiserver/ui). */
+export interface PageHandles {
+  /** Answers with a link that opens the page. */
+  link: PathHandle
+  /** Serves the page, its assets and its actions; answers by itself. */
+  serve: PathHandle
+}
+
 /** `/kubestage/v1/…`: journal, faults, snapshots, the record and the clock, for administrators only. */
-export function instrumentRoutes(api: ApiContext, config: Pick<ApiServerConfig, 'tls' | 'host'>): PathRoutes {
+export function instrumentRoutes(api: ApiContext, page: PageHandles): PathRoutes {
   const { journal, faults, snapshots, time } = api.instruments
   const paths: Readonly<Record<string, HandlesByMethod>> = {
     '/journal': {
@@ -64,7 +71,7 @@ export function instrumentRoutes(api: ApiContext, config: Pick<ApiServerConfig, 
       },
     },
     '/record': recordHandles(api),
-    '/ui-links': { POST: (exchange) => linkToPage(api, config, exchange) },
+    '/ui-links': { POST: page.link },
     '/clock': {
       GET: () => clockOf(api),
       POST: async (exchange) => {
@@ -78,29 +85,12 @@ export function instrumentRoutes(api: ApiContext, config: Pick<ApiServerConfig, 
     },
   }
   const entries = Object.entries(paths).map(([path, handles]) => answered([path, ofOneServer(api, path, handles)]))
-  const page = { GET: pageOf(api, config) }
+  const get = { GET: page.serve }
   return {
     first: 'kubestage',
-    paths: { ...Object.fromEntries(entries), '/ui': page, '/ui/*': page, '/ui/actions': { POST: page.GET } },
+    paths: { ...Object.fromEntries(entries), '/ui': get, '/ui/*': get, '/ui/actions': { POST: page.serve } },
   }
 }
-
-async function linkToPage(
-  api: ApiContext,
-  config: Pick<ApiServerConfig, 'tls' | 'host'>,
-  exchange: Exchange,
-): Promise<object> {
-  const { linkTo, siteOf } = await import('../../ui/routes.ts')
-  return await linkTo(siteOf(api, config), exchange)
-}
-
-/** The page, loaded by the first browser. Its sessions decide who may see it (apiserver/ui). */
-const pageOf =
-  (api: ApiContext, config: Pick<ApiServerConfig, 'tls' | 'host'>): PathHandle =>
-  async (exchange) => {
-    const { servePage, siteOf } = await import('../../ui/routes.ts')
-    await servePage(siteOf(api, config), exchange)
-  }
 
 /** What a record needs is loaded by the first who asks. */
 const recordHandles = (api: ApiContext): HandlesByMethod => ({
