@@ -129,7 +129,8 @@ class Compiler {
         return items
       }
     }
-    return apply(steps, dispatch(expr.name, expr.overloads ?? [], parts), runCost(expr.name))
+    const { run, cost } = dispatch(expr.name, expr.overloads ?? [], parts)
+    return apply(steps, run, cost)
   }
 
   #list(expr: List): Step {
@@ -411,20 +412,23 @@ const SPECIAL = new Map<string, (...steps: Step[]) => Step>(
   }) as [string, (...steps: Step[]) => Step][],
 )
 
-/** Which overload runs: by the types if they say enough, else by the values. */
-function dispatch(name: string, overloads: Overload[], args: Expr[]): Run {
+/** Which overload runs: by the types if they say enough, else by the values. A call that none takes costs nothing. */
+function dispatch(name: string, overloads: Overload[], args: Expr[]): { run: Run; cost: RunCost } {
   const [only] = overloads
+  const cost = runCost(name)
   if (
     only !== undefined &&
     overloads.length === 1 &&
     args.every((arg, index) => isSettled(arg.type!, only.params[index]!))
   )
-    return only.run
-  return (...values: unknown[]) => {
+    return { run: only.run, cost }
+  const run = (...values: unknown[]): unknown => {
     const overload = overloads.find(({ params }) => params.every((type, index) => fits(type, values[index])))
     if (overload === undefined) throw new CelError(unmatched(name, values))
+    charge(cost(...values))
     return overload.run(...values)
   }
+  return { run, cost: () => 0 }
 }
 /** Those of the language itself say less. */
 function unmatched(name: string, values: unknown[]): string {

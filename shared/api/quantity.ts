@@ -46,6 +46,7 @@ function exponentOf(suffix: string): { exponent: number; format: QuantityFormat 
 
 const parsed = new Map<string, Quantity>()
 const maxRemembered = 10_000
+const maxRememberedLength = 64
 
 /** Throws {@link QuantityError}. Remembers what it has read: the same few texts come again and again. */
 export function parseQuantity(text: string): Readonly<Quantity> {
@@ -53,7 +54,7 @@ export function parseQuantity(text: string): Readonly<Quantity> {
   if (known) return known
   const quantity = readQuantity(text)
   if (parsed.size >= maxRemembered) parsed.clear()
-  parsed.set(text, quantity)
+  if (text.length <= maxRememberedLength) parsed.set(text, quantity)
   return quantity
 }
 
@@ -63,7 +64,20 @@ function readQuantity(text: string): Quantity {
   const [, sign, whole = '', fraction = '', suffix = ''] = match
   if (whole === '' && fraction === '') throw formatError()
   const scale = exponentOf(suffix)
-  const digits = BigInt(whole + fraction) * (sign === '-' ? -1n : 1n)
+  const format = 'power' in scale ? 'BinarySI' : scale.format
+  if (whole.replace(/^0+/, '').length > meaningfulDigits) return { nano: sign === '-' ? -MAX : MAX, format }
+  return scaled(sign === '-' ? -1n : 1n, whole, meaningful(fraction), scale)
+}
+
+/** With an exponent of at most 399, digits beyond these decide nothing: what is larger is cut off, what is smaller rounded up. */
+const meaningfulDigits = 500
+const meaningful = (fraction: string): string =>
+  fraction.length <= meaningfulDigits
+    ? fraction
+    : `${fraction.slice(0, meaningfulDigits)}${/[1-9]/.test(fraction.slice(meaningfulDigits)) ? '1' : ''}`
+
+function scaled(sign: bigint, whole: string, fraction: string, scale: ReturnType<typeof exponentOf>): Quantity {
+  const digits = BigInt(whole + fraction) * sign
   if ('power' in scale) {
     const nano = divideUp(digits * NANO * 2n ** BigInt(scale.power), 10n ** BigInt(fraction.length))
     return { nano: clamp(nano), format: 'BinarySI' }

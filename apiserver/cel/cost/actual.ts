@@ -46,9 +46,12 @@ function addCost(left: unknown, right: unknown): number {
   return Array.isArray(left) ? Math.max(1, (left.length + sizeOf(right)) * TRAVERSAL) : 1
 }
 
+/** Upstream looks at short texts for nothing. */
+const SHORT_TEXT = 0.5
 /** Charges while it walks: lists may share their items many times over. */
 function chargeTree(value: unknown): void {
-  if (typeof value === 'string' || value instanceof Uint8Array) charge(Math.floor(value.length * TRAVERSAL))
+  if (typeof value === 'string' || value instanceof Uint8Array)
+    charge(Math.max(SHORT_TEXT, Math.floor(value.length * TRAVERSAL)))
   else if (Array.isArray(value)) for (const item of value) chargeTree(item)
   else if (value instanceof Map) for (const [key, item] of value) [chargeTree(key), chargeTree(item)]
   else if (value instanceof StructValue) for (const name of value.names()) chargeTree(value.get(name))
@@ -85,8 +88,8 @@ function pairs(list: unknown[]): number {
   const perPair = 2 + (typeof first === 'string' || first instanceof Uint8Array ? TRAVERSAL : 0)
   return Math.floor(list.length ** 2 * perPair) + 1 + LIST
 }
-const sliceCost = (list: unknown[], start: bigint, end: bigint): number =>
-  1 + LIST + Math.max(0, Math.min(list.length, Number(end - start)))
+const sliceCost = (list: unknown[], start: unknown, end: unknown): number =>
+  1 + LIST + Math.max(0, Math.min(list.length, Number(end) - Number(start)))
 const flattenCost = (list: unknown[], depth = 1n): number => list.length * Math.max(1, Number(depth)) + 1 + LIST
 const setsCost =
   (times: number): RunCost =>

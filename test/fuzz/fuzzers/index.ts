@@ -1,5 +1,6 @@
 import type { Fuzzer } from '../fuzzer.ts'
 import { bodyValues } from './body-values.ts'
+import { celPrograms } from './cel-programs.ts'
 import { clientAnswers } from './client-answers.ts'
 import { http1Bytes } from './http1-bytes.ts'
 import { http2Frames } from './http2-frames.ts'
@@ -17,4 +18,5 @@ export const fuzzers: readonly Fuzzer[] = [
   websocketChannels,
   shimLines,
   bodyValues,
+  celPrograms,
 ]
