@@ -49,8 +49,8 @@ export const OUT_OF_BUDGET =
   'validation failed due to running out of cost budget, no further validation rules will be run'
 
 /**
- * Runs an evaluation within the limit of one; the budget pays for it, also when it fails. Its errors have no stack, which
- * would cost more than anything else that a loop over failing items does.
+ * Runs an evaluation within the limit of one; the budget pays for it, also when it fails.
+ * Its errors have no stack: one costs more than anything else that a loop over failing items does.
  */
 export function metered<T>(budget: Budget | undefined, evaluate: () => T): T {
   const outer = left

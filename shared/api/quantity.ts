@@ -69,7 +69,7 @@ function readQuantity(text: string): Quantity {
   return scaled(sign === '-' ? -1n : 1n, whole, meaningful(fraction), scale)
 }
 
-/** With an exponent of at most 399, digits beyond these decide nothing: what is larger is cut off, what is smaller rounded up. */
+/** An exponent is at most 399: more digits are cut off as too large, or rounded up as too small. */
 const meaningfulDigits = 500
 const meaningful = (fraction: string): string =>
   fraction.length <= meaningfulDigits
