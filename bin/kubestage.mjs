@@ -1,29 +1,4 @@
-#!/bin/sh
-':' /*
-# To a shell this file is a script, which becomes the guardian of a cluster whose objects outlive it before Node starts: that would
-# start twice. Where anything is in doubt Node decides, below. See docs/decisions/003.
-guarded() {
-  [ "${1-}" = up ] && [ -z "${KUBESTAGE_GUARDIAN+set}" ] || return 1
-  for word in "$@"; do
-    case $word in -d | --detach | -h | --help) return 1 ;; esac
-  done
-  case " $* " in
-  *" --storage=sqlite"* | *" --storage sqlite"* | *" --storage=etcd"* | *" --storage etcd"*) ;;
-  *" --storage"*) return 1 ;;
-  *) case ${KUBESTAGE_STORAGE-} in sqlite* | etcd*) ;; *) return 1 ;; esac ;;
-  esac
-  case $(node -v 2>&1) in v2[6-9].* | v[3-9][0-9].*) ;; *) return 1 ;; esac
-  case $(uname -sm) in 'Linux x86_64') prctl=157 ;; 'Linux aarch64') prctl=167 ;; *) prctl=0 ;; esac
-  file=$(readlink -f "$0") && command -v perl >/dev/null || return 1
-  for folder in cluster dist/cluster; do
-    guardian=${file%/bin/kubestage.mjs}/$folder/supervisor/guardian.pl
-    [ ! -e "$guardian" ] || return 0
-  done
-  return 1
-}
-if guarded "$@"; then exec perl "$guardian" "$prctl" node "$file" "$@"; fi
-exec node "$0" "$@"
-*/
+#!/usr/bin/env node
 // Plain JavaScript that old Nodes understand, too: it finds the right Node and the program, and does nothing else.
 import { spawn } from 'node:child_process'
 import { existsSync, fstatSync } from 'node:fs'
@@ -37,7 +12,8 @@ const preferred = 26
 const oldest = '22.19'
 /** V8's space for young objects would grow to 64 MB while thousands are created: a fifth less memory, for 2 % more work. */
 const memory = '--max-semi-space-size=8'
-const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const self = fileURLToPath(import.meta.url)
+const root = join(dirname(self), '..')
 const source = join(root, 'cli', 'main.ts')
 const isSource = existsSync(source)
 
@@ -49,8 +25,7 @@ const isAtLeast = (wanted) => {
   return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)
 }
 checkLauncher()
-if (!isAtLeast(isSource ? `${preferred}` : oldest)) runUnder(await otherNode())
-else if (process.argv[2] === 'up') await runGuarded()
+if (!isAtLeast(isSource ? `${preferred}` : oldest)) launch([await otherNode(), memory, self, ...process.argv.slice(2)])
 else await runHere()
 
 /** The pipe of a launcher, where its variable names one: the program checks the same (shared/concurrency/check-descriptor.ts). */
@@ -67,25 +42,23 @@ function checkLauncher() {
 
 async function runHere() {
   useCompileCache(root)
-  const { main } = await import(isSource ? source : join(root, 'dist', 'cli', 'main.js'))
-  await main()
+  const { main, wantsGuardian } = await import(isSource ? source : join(root, 'dist', 'cli', 'main.js'))
+  const guardian = (await wantsGuardian(process.argv.slice(2), process.env)) && (await ownGuardian())
+  if (guardian) becomeGuarded(guardian)
+  else await main()
 }
 
-/** Becomes the guardian of a server, where one is wanted. A pipe of a launcher would be closed by that: then this process stays. */
-async function runGuarded() {
-  const { guarded, wantsGuardian } = await import('./guarded.mjs')
-  const self = [process.execPath, ...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)]
-  const guardian = wantsGuardian(process.argv.slice(2), process.env) ? guarded(root, self) : undefined
-  if (!guardian) return await runHere()
+/** The command line of a guardian that starts this command; undefined without Perl. */
+async function ownGuardian() {
+  const { guarded } = await import('./guarded.mjs')
+  return guarded(root, [process.execPath, ...process.execArgv, self, ...process.argv.slice(2)])
+}
+
+/** Becomes the guardian, which starts the command again. A launcher's pipe would be closed by that: then this process stays. */
+function becomeGuarded(guardian) {
   if (process.env.KUBESTAGE_LAUNCHER_FD !== undefined || !process.execve) return launch(guardian)
   process.removeAllListeners('warning') // that execve is experimental
   process.execve(guardian[0], ['perl', ...guardian.slice(1)], process.env)
-}
-
-async function runUnder(node) {
-  const { guarded, wantsGuardian } = await import('./guarded.mjs')
-  const self = [node, memory, fileURLToPath(import.meta.url), ...process.argv.slice(2)]
-  launch((wantsGuardian(process.argv.slice(2), process.env) && guarded(root, self)) || self)
 }
 
 /** Each ends with the other, even by SIGKILL: the child sees the end of the pipe, this process sees the child's exit. */

@@ -32,6 +32,13 @@ export async function main(): Promise<void> {
   process.exit()
 }
 
+/** Resolves to whether a guardian has to start this command (docs/decisions/003). */
+export async function wantsGuardian([name, ...args]: readonly string[], env: NodeJS.ProcessEnv): Promise<boolean> {
+  if (name !== 'up' || env.KUBESTAGE_GUARDIAN !== undefined) return false
+  const { runsDurably } = await import('./wants-guardian.ts')
+  return await runsDurably({ args, env, ...files })
+}
+
 async function run([name = 'help', ...args]: string[]): Promise<number> {
   if (name === 'help' && args[0] && !args[0].startsWith('-')) return run([args[0], '--help'])
   if (name === 'help' || name === '--help' || name === '-h') return print(overview())

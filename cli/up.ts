@@ -6,15 +6,14 @@ import { portOrFreeOne } from '../cluster/free-port.ts'
 import { guardian } from '../cluster/guardian.ts'
 import { nodeCount, nodeNames, rangeOf } from '../cluster/node-names.ts'
 import { packageRoot, version } from '../cluster/package.ts'
-import { type ClusterSettings, clusterOptions } from '../cluster/settings.ts'
+import type { ClusterSettings } from '../cluster/settings.ts'
 import { stateDirectory, writingState } from '../cluster/state-directory.ts'
 import { tellStarter } from '../cluster/supervisor/starter.ts'
 import { checkOptions } from '../kubelet/check-options.ts'
 import type { Node } from '../shared/api/types.ts'
 import { nodes } from '../shared/client/resources.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
-import { ConfigError, option, UsageError } from '../shared/config/option.ts'
-import { flag } from '../shared/config/option-types.ts'
+import { ConfigError, UsageError } from '../shared/config/option.ts'
 import { collectAlone } from '../shared/memory/collect-alone.ts'
 import { settle } from '../shared/memory/settle.ts'
 import { elsewhere } from './cluster-access.ts'
@@ -23,29 +22,16 @@ import { startDetached } from './detach.ts'
 import { exportsFor } from './exports.ts'
 import { untilGone } from './folder-gone.ts'
 import { imageOrigins } from './image/source.ts'
-import { type Output, outputOption, printData } from './output.ts'
+import { type Output, printData } from './output.ts'
 import { withProgress } from './progress.ts'
 import { Announcement, findRunning, lastRun } from './running.ts'
 import { shellWord } from './shell-word.ts'
 import { untilStopped } from './signals.ts'
-import { uiActionsOption } from './ui/actions-option.ts'
+import { upOptions } from './up-options.ts'
 
 export default command({
   purpose: 'Starts a cluster: API server and controllers in this process, a kubelet in another one for each node.',
-  options: {
-    ...clusterOptions,
-    detach: option(flag, {
-      default: false,
-      short: 'd',
-      help: 'Return when the cluster is ready, and let it run; its state then stays in a file unless --storage says otherwise',
-    }),
-    ui: option(flag, {
-      default: false,
-      help: 'Print a one-time link to the page of the cluster, as kubestage ui does',
-    }),
-    uiActions: uiActionsOption,
-    output: outputOption,
-  },
+  options: upOptions,
   first: ['config', 'stateDir', 'port', 'detach', 'storage', 'nodes', 'simulatedNodes', 'image', 'timeScale', 'ui'],
   notes: [
     'With -o json (or yaml) it says one thing only, when it is ready: an object with url, pid and kubeconfig.',

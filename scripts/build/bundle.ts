@@ -21,6 +21,7 @@ const programs = [
  */
 const large = [
   'cli/up.ts',
+  'cli/wants-guardian.ts',
   'cli/apiserver.ts',
   'cli/controllers.ts',
   'cli/kubelet.ts',

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { ConfigMap, Pod } from '../../shared/api/types.ts'
 import { pods } from '../../shared/client/resources.ts'
-import { startCommand, startTestCluster, type TestCluster } from '../harness/cluster.ts'
+import { cli, startCommand, startProgram, startTestCluster, type TestCluster } from '../harness/cluster.ts'
 import { byeScript, podOf, politeScript, untilHandled } from '../harness/pods.ts'
 import { processesWith, serversOf } from '../harness/processes.ts'
 import { scratchFolder } from '../harness/scratch.ts'
@@ -58,22 +58,17 @@ t.test('objects in a file: when the API server ends, it starts again, and pods r
   t.same(processesWith(stateDir), [], 'nothing is left')
 })
 
-t.test('as a shell starts the command, Node starts once, below the guardian', async (t) => {
-  const [stateDir, folder] = [scratchFolder(t, 'test'), scratchFolder(t, 'starts')]
-  const [starts, counter] = [join(folder, 'starts'), join(folder, 'counter.cjs')]
-  const line = 'JSON.stringify(process.argv.slice(2)) + "\\n"'
-  writeFileSync(counter, `require('fs').appendFileSync(${JSON.stringify(starts)}, ${line})`)
-  const storage = `--storage=sqlite:${join(folder, 'state.db')}`
-  const up = startCommand(t, ['up', '--port=0', '--kubelet=false', storage, `--state-dir=${stateDir}`], {
-    node: '/bin/sh',
-    variables: {
-      NODE_OPTIONS: `--require=${counter}`,
-      PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
-    },
+t.test('the process that a shell starts becomes the guardian', async (t) => {
+  const stateDir = scratchFolder(t, 'test')
+  const storage = `--storage=sqlite:${join(scratchFolder(t, 'store'), 'state.db')}`
+  const args = ['up', '--port=0', '--kubelet=false', storage, `--state-dir=${stateDir}`]
+  const up = startProgram(t, ['--unset=KUBESTAGE_LAUNCHER_FD', cli, ...args], {
+    node: '/usr/bin/env',
+    variables: { PATH: `${dirname(process.execPath)}:${process.env.PATH}` },
   })
   await up.printed('is ready')
-  t.equal(readFileSync(starts, 'utf8').match(/^\["up"/gm)?.length, 1)
   t.match(readFileSync(`/proc/${up.child.pid}/cmdline`, 'utf8'), 'guardian.pl')
+  t.not(told(stateDir).pid, up.child.pid)
   up.child.kill('SIGINT')
   t.equal(await up.ended, 0)
 })
