@@ -13,6 +13,7 @@ import { held } from './attacks/held.ts'
 import { http1Bytes } from './attacks/http1-bytes.ts'
 import { http2Frames } from './attacks/http2-frames.ts'
 import { objectsToAttack, requests } from './attacks/requests.ts'
+import { webhooks } from './attacks/webhooks.ts'
 import { Bystander } from './bystander.ts'
 import { ServerProcess } from './server-process.ts'
 import { verdicts } from './verdict.ts'
@@ -25,6 +26,7 @@ const attacks: Attack[] = [
   ...customResources,
   ...growing,
   ...growingFields,
+  ...webhooks,
 ]
 /** BUDGET=yaml runs those with the word in their names. */
 const chosen = attacks.filter(({ name }) => new RegExp(process.env.BUDGET ?? '').test(name))

@@ -68,6 +68,26 @@ export const customSituations: Situation[] = Object.keys(shapes).flatMap((shape)
   ]
 })
 
+/** Schemas of which one must allow each item, and none does. */
+export const alternatives: Situation = {
+  name: 'custom resource: alternatives, refused',
+  work(size) {
+    const items = { ...string, anyOf: times(size, (i) => ({ pattern: `^e${i}$` })) }
+    const spec = { type: 'object', properties: { options: { type: 'array', items } } }
+    const object = {
+      apiVersion: 'growth.example.com/v1',
+      kind: 'Alternative',
+      metadata: meta,
+      spec: { options: times(size, () => 'f') },
+    }
+    return {
+      before: [post(crds, definitionOf('alternatives', { type: 'object', properties: { spec } }))],
+      measured: [post('/apis/growth.example.com/v1/alternatives', object)],
+      after: [remove(`${crds}/alternatives.growth.example.com`)],
+    }
+  },
+}
+
 /** Values to choose from, and items that chose another. */
 export const choice: Situation = {
   name: 'custom resource: values to choose from, refused',

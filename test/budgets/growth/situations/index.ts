@@ -1,5 +1,5 @@
 /** Where two arrays or maps meet: what one of them alone does not show. Each is made of so many entries. */
-import { choice, customSituations } from './custom-resources.ts'
+import { alternatives, choice, customSituations } from './custom-resources.ts'
 import { definitionSituations } from './definitions.ts'
 import { fieldSituations } from './fields.ts'
 import { otherSituations } from './objects.ts'
@@ -14,5 +14,6 @@ export const situations: Situation[] = [
   ...otherSituations,
   ...customSituations,
   choice,
+  alternatives,
   ...definitionSituations,
 ]
