@@ -18,7 +18,9 @@ t.test('what another user has planted is refused: that user would hold the keys'
     const folder = join(t.testdir({ state: { pki: { 'ca.key': '' }, kubeconfig: '' } }), 'state')
     chownSync(join(folder, planted), another, another)
     t.throws(() => openStateDirectory(folder), {
-      message: new RegExp(`${planted} belongs to user ${another}, and this process to user 0; choose another folder`),
+      message: new RegExp(
+        `${planted} belongs to user ${another}, and this process to user 0 \\(root\\); choose another folder`,
+      ),
     })
   }
 })
