@@ -40,7 +40,7 @@ const podCidr: OptionType<PodCidr> = {
 /** Help and documentation are the same on every machine. */
 const machineName: OptionType<string> = { ...subdomain, show: () => undefined }
 
-/** What the kubelet can be told, by flag, variable or config file. */
+/** Defines the kubelet's options; each can be set by flag, environment variable or config file. */
 export const kubeletOptions = {
   config: configOption,
   kubeconfig: option(path, { default: '', help: 'Address of the API server, and credentials for it' }),
@@ -128,7 +128,7 @@ export async function readKubeletConfig(args: readonly string[]): Promise<Resolv
   return { ...resolved, values: completed(resolved.values) }
 }
 
-/** With what follows from other values. Throws a UsageError for values that do not fit together. */
+/** Adds the values that follow from other values. Throws a UsageError if values contradict each other. */
 export function completed(values: KubeletConfig): KubeletConfig {
   checkOptions(values)
   const { bootstrapKubeconfig, kubeconfig, rootDir } = values
@@ -139,8 +139,9 @@ export function completed(values: KubeletConfig): KubeletConfig {
 }
 
 /**
- * What the node's address is, given that of the API server. A kubelet with a supervisor shares its machine. An API
- * server that is not Kubestage's refuses endpoints with loopback addresses and connections to nodes there.
+ * Returns the node's address, given the API server's URL. A kubelet with a supervisor shares the API server's machine,
+ * so it uses the loopback address. An API server that is not Kubestage's refuses endpoints with loopback addresses and
+ * connections to nodes there, so for such a server the node gets an address of the machine.
  */
 export async function nodeAddress(
   { nodeIp, supervised }: Pick<KubeletConfig, 'nodeIp' | 'supervised'>,

@@ -8,8 +8,8 @@ interface ContainerLimit extends Limit {
 }
 
 /**
- * What a container may write. Makes the help of the flags, the table in docs/configuration.md, the metric and the lines
- * of the log.
+ * Defines the bounds on what a container may write. The help of the flags, the table in docs/configuration.md, the
+ * metric and the log lines are made from this table.
  */
 export const containerLimits: Readonly<Record<ContainerLimitName, ContainerLimit>> = {
   containerLayerSize: {

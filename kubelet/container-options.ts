@@ -5,7 +5,10 @@ import { helpOf } from './container-limits.ts'
 
 const sysctlPattern = /^(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*(?:[a-z0-9][-_a-z0-9]*)?[a-z0-9*]$/
 
-/** What containers of a node may do and take. Names are those of upstream's KubeletConfiguration where it has them. */
+/**
+ * Defines the options that bound what containers of a node may do and use. Each option has its name in upstream's
+ * KubeletConfiguration, if it exists there.
+ */
 export const containerOptions = {
   allowedUnsafeSysctls: option(
     {

@@ -28,7 +28,10 @@ interface NodeRuntime {
   podFiles: boolean
 }
 
-/** By `--runtime`. Each is loaded only when wanted: a simulated node needs no process, a real one no simulation. */
+/**
+ * Opens the runtime that `--runtime` names. Each runtime is loaded only when it is wanted: a simulated node needs no
+ * processes, and a real node needs no simulation.
+ */
 export const nodeRuntimes: Record<KubeletConfig['runtime'], (options: RuntimeOptions) => Promise<NodeRuntime>> = {
   process: openProcesses,
   simulated: openSimulation,

@@ -2,7 +2,7 @@ import type { LifecycleHandler } from '../../shared/api/types.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 
 /**
- * What probes and hooks can do, written once. Probes add thresholds; hooks add a deadline and the termination reason.
+ * Runs one action of a probe or a hook. Probes add thresholds to it; hooks add a deadline and the termination reason.
  */
 export interface ActionHandler {
   run(action: Action, target: ActionTarget, options: ActionOptions): Promise<ActionResult>

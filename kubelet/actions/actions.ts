@@ -5,7 +5,9 @@ import { runHttpGet } from './http-get.ts'
 import { runSleep } from './sleep.ts'
 import { runTcpSocket } from './tcp-socket.ts'
 
-/** All that probes and hooks can do; which of it is allowed where, its callers know. */
+/**
+ * Returns the handler of every action that probes and hooks have. The caller decides which actions are allowed where.
+ */
 export function createActions(clock: Clock): ActionHandler {
   return {
     async run(action, target, given): Promise<ActionResult> {

@@ -6,7 +6,7 @@ import type { ActionOptions, ActionResult, ActionTarget } from './action.ts'
  */
 const maxOutputBytes = { probe: 10 * 1024, hook: 8 * 1024 }
 
-/** A command beside the container's process. Upstream: pkg/probe/exec, pkg/kubelet/lifecycle/handlers.go. */
+/** Runs a command beside the container's process. Upstream: pkg/probe/exec, pkg/kubelet/lifecycle/handlers.go. */
 export async function runExec(action: ExecAction, target: ActionTarget, options: ActionOptions): Promise<ActionResult> {
   const command = action.command ?? []
   const result = await target.runtime.execSync(target.containerId, {

@@ -14,7 +14,7 @@ export interface HookRequest {
   env?: Record<string, string>
   headers?: Record<string, string>
 }
-/** Runs one lifecycle hook to its end. Never throws; it knows no deadline: the caller decides how long to wait. */
+/** Runs one lifecycle hook to its end. It never throws and has no deadline: the caller decides how long to wait. */
 export interface HookRunner {
   run(request: HookRequest): Promise<ActionResult>
 }
@@ -90,7 +90,7 @@ function lifeOf(
   return { signal: ended.signal, forget }
 }
 
-/** What a failed hook shows in its container's status. */
+/** Returns the message that the container's status shows for a failed hook. */
 export function hookFailureMessage({ pod, container, handler }: HookRequest, result: ActionResult): string {
   const where = `for Container "${container.name}" in Pod "${fullName(pod)}" failed - error: ${result.message}`
   if (handler.exec) {

@@ -1,6 +1,9 @@
 import type { ActionTarget } from './action.ts'
 
-/** A number, or the name of one of the container's ports. Throws in the words of upstream's pkg/probe/util.go. */
+/**
+ * Resolves a port that is a number, or the name of one of the container's ports. Throws an Error with the message of
+ * upstream's pkg/probe/util.go if the name is unknown or the number is out of range.
+ */
 export function resolvePort(port: number | string, { ports }: Pick<ActionTarget, 'ports'>): number {
   const named = ports.find(({ name }) => name === port)?.containerPort
   const number = named ?? (typeof port === 'number' ? port : parse(port))

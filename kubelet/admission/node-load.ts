@@ -2,7 +2,7 @@ import { type Amounts, add, podRequests } from '../../shared/api/amounts.ts'
 import { type HostPort, hostPortsOf } from '../../shared/api/host-ports.ts'
 import type { Pod } from '../../shared/api/types.ts'
 
-/** What an admitted pod holds of its node. */
+/** Holds what an admitted pod uses of its node. */
 export interface PodLoad {
   pod: Pod
   requests: Amounts

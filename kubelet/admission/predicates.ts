@@ -7,7 +7,10 @@ import type { Rejection } from '../pod/rejection.ts'
 import { isStatic } from '../pod/static-pod.ts'
 import type { NodeLoad, PodLoad } from './node-load.ts'
 
-/** What keeps a pod from running on a node, and how much of what is missing where that is the reason. */
+/**
+ * Says why a pod cannot run on a node. `lacking` holds the missing amount of each resource that the node has too little
+ * of.
+ */
 export interface PredicateFailure extends Rejection {
   lacking?: Amounts
 }
@@ -19,7 +22,7 @@ interface Input {
 }
 
 /**
- * What a scheduler would have looked at, asked once more by the node itself; the first objection is the answer.
+ * Repeats the scheduler's checks on the node and returns the first failure, or undefined if the pod fits.
  * Upstream: pkg/kubelet/lifecycle/predicate.go.
  */
 export function failedPredicate(input: Input): PredicateFailure | undefined {
@@ -51,7 +54,7 @@ function operatingSystem({ wanted: { pod }, node }: Input): PredicateFailure | u
 /** The order in which what is missing is told; others follow by name. */
 const ORDER = ['pods', 'cpu', 'memory', 'ephemeral-storage']
 
-/** What the node has too little of. */
+/** Fails if the node has too little of a resource that the pod requests. */
 export function resources({ wanted, node, load }: Input): PredicateFailure | undefined {
   const allocatable = amountsOf(node.status?.allocatable)
   const used = new Map(load.requested).set('pods', load.count * 1000)

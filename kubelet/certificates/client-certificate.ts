@@ -18,8 +18,9 @@ export interface ClientCertificateOptions extends NodeCertificateOptions {
 const RETRY_MS = 1_000
 
 /**
- * TLS bootstrap: the kubelet's own credentials. It asks for them with the bootstrap kubeconfig where it has no valid
- * ones, and with its own while these are valid. Upstream: pkg/kubelet/certificate, and its folder bootstrap.
+ * Bootstraps and renews the kubelet's client certificate. It sends its requests with the bootstrap kubeconfig while the
+ * kubelet has no valid credentials, and with the kubelet's own credentials while they are valid. Upstream:
+ * pkg/kubelet/certificate, and its folder bootstrap.
  */
 export class ClientCertificate {
   readonly #options: ClientCertificateOptions

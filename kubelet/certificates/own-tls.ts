@@ -20,7 +20,10 @@ export interface OwnTlsOptions {
   onError(error: unknown): void
 }
 
-/** Of the kubelet's own API: what it is given as files; after a bootstrap, what it asks for; else it has no API. */
+/**
+ * Returns the TLS settings of the kubelet's own API: the configured files, or after a TLS bootstrap a certificate that
+ * the kubelet requests. Without either it returns undefined, and the kubelet serves no API.
+ */
 export async function ownTls({ config, client, clock, onError }: OwnTlsOptions): Promise<ServerTls | undefined> {
   if (config.tlsCertFile)
     return {

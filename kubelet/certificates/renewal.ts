@@ -4,7 +4,7 @@ import { createBackoff } from '../../shared/concurrency/backoff.ts'
 import type { KeyPair } from '../../shared/pki/certificate.ts'
 import { nodeSubject } from './request-certificate.ts'
 
-/** Of which node, and how it is kept. */
+/** Says which node a certificate belongs to, and which clock and error handler its renewal uses. */
 export interface NodeCertificateOptions {
   nodeName: string
   /** Certificates are dated by the machine's. */
@@ -73,7 +73,7 @@ function renewalTime({ cert }: KeyPair, chance: number): number {
   return from + (to - from) * (0.7 + 0.2 * chance)
 }
 
-/** Whether the certificate is this node's, and valid at that time. */
+/** Returns true if the certificate names this node as its subject and is valid at `nowMs`. */
 export function isValidFor(nodeName: string, { cert }: Partial<KeyPair>, nowMs: number): boolean {
   if (!cert) return false
   const { subject, validToDate } = new X509Certificate(cert)

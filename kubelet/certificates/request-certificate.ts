@@ -11,7 +11,7 @@ export interface WantedCertificate extends SigningRequestOptions {
   signerName: 'kubernetes.io/kube-apiserver-client-kubelet' | 'kubernetes.io/kubelet-serving'
 }
 
-/** What a certificate says of a node. */
+/** Returns the subject of a node's certificate. */
 export const nodeSubject = (nodeName: string) => ({
   commonName: `system:node:${nodeName}`,
   organizations: ['system:nodes'],

@@ -2,7 +2,7 @@ import { type Options, option, type Values } from '../../shared/config/option.ts
 import { duration } from '../../shared/config/option-types.ts'
 import type { RestartBackoffOptions } from './restart-backoff.ts'
 
-/** How long containers that end again and again wait for their next start. The first of them never waits. */
+/** Defines how long a container that ends repeatedly waits for its next start. The first restart never waits. */
 export const backoffOptions = {
   crashLoopBackOffInitial: option(duration, {
     default: 10_000,

@@ -36,7 +36,10 @@ export interface ContainerSurroundingsOptions {
 /** After this time a container that waits for the services to be known is told why it cannot start. */
 const SERVICES_MS = 10_000
 
-/** What containers find around them: variables, volumes and files. Watches the services from the beginning. */
+/**
+ * Prepares what containers find around them: variables, volumes and files. It watches the services from its
+ * construction on.
+ */
 export class ContainerSurroundings {
   readonly #options: ContainerSurroundingsOptions
   readonly #sources: LiveEnvironmentSources

@@ -11,7 +11,7 @@ export interface ImagePullerOptions {
   clock: Clock
   events: EventRecorder
 }
-/** Has the image of a container, or throws a {@link StartFailure} whose reason the status shows. */
+/** Ensures that the image of a container exists. Throws a {@link StartFailure} whose reason the status shows. */
 export type EnsureImage = (pod: Pod, container: Container) => Promise<ResolvedImage>
 export interface ImagePuller {
   ensure: EnsureImage

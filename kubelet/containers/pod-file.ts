@@ -4,7 +4,7 @@ import type { Container, Pod } from '../../shared/api/types.ts'
 import { podDir } from '../pod/folders.ts'
 import type { Mount } from '../runtime/container-runtime.ts'
 
-/** Whether a container has a volume in the place of a file that the kubelet would write. */
+/** Returns true if the container mounts a volume at the path of a file that the kubelet would write. */
 export const mountsItself = ({ volumeMounts = [] }: Container, file: string): boolean =>
   volumeMounts.some(({ mountPath }) => path.resolve('/', mountPath) === file)
 

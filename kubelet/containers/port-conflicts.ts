@@ -53,7 +53,7 @@ export class PortConflicts {
   }
 }
 
-/** Those that it declares, and those that its probes and hooks ask. */
+/** Returns the TCP ports that a container declares, and the numbered ports that its probes and hooks connect to. */
 export function portsOf({ ports = [], readinessProbe, livenessProbe, startupProbe, lifecycle }: Container): number[] {
   const actions = [readinessProbe, livenessProbe, startupProbe, lifecycle?.postStart, lifecycle?.preStop]
   const asked = actions.flatMap((action) => [action?.httpGet?.port, action?.tcpSocket?.port])
@@ -61,7 +61,10 @@ export function portsOf({ ports = [], readinessProbe, livenessProbe, startupProb
   return [...declared, ...asked.filter((port) => typeof port === 'number')]
 }
 
-/** What a program says of a port that it did not get: `listen EADDRINUSE: address already in use 127.64.0.1:8080`. */
+/**
+ * Returns the ports in a program's error messages about ports in use, such as `listen EADDRINUSE: address already in
+ * use 127.64.0.1:8080`.
+ */
 export function portsIn(output: string): Set<number> {
   const lines = output.split('\n').filter((line) => /EADDRINUSE|address already in use/i.test(line))
   return new Set(lines.flatMap((line) => [...line.matchAll(/:(\d{1,5})\b/g)].map(([, port]) => Number(port))))

@@ -11,7 +11,9 @@ const usual = [
   ...['NET_RAW', 'SETFCAP', 'SETGID', 'SETPCAP', 'SETUID', 'SYS_CHROOT'],
 ]
 
-/** What `securityContext` says, read as containerd does: `ALL` first, then what is added, then what is dropped. */
+/**
+ * Reads a container's `securityContext` as containerd does: it applies `ALL` first, then adds, then drops capabilities.
+ */
 export function processRights({ securityContext }: Pick<Container, 'securityContext'>): ProcessRights {
   const { privileged = false, allowPrivilegeEscalation, capabilities } = securityContext ?? {}
   const [add, drop] = [plainNames(capabilities?.add), plainNames(capabilities?.drop)]

@@ -1,6 +1,6 @@
 /**
- * How long a failing thing has to wait before it is tried again: 10 s, doubling to 300 s, forgotten after 600 s of
- * peace. In memory only, as the real one: a kubelet that starts again begins at 10 s.
+ * Decides how long a failing container or image pull waits before its next try: 10 s, doubling to 300 s; 600 s without
+ * a failure reset it. The state is in memory only, as in the real kubelet: a restarted kubelet begins at 10 s.
  */
 export interface RestartBackoff {
   /**

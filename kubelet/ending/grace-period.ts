@@ -14,7 +14,7 @@ export interface GraceInput {
   terminationGracePeriodSeconds?: number
 }
 
-/** The grace of a terminating pod. It can only shrink from one call to the next. */
+/** Returns the grace period of a terminating pod in seconds. It never grows from one call to the next. */
 export function effectiveGraceSeconds(input: GraceInput): number {
   let grace = input.stored
   let overridden = false
@@ -27,9 +27,11 @@ export function effectiveGraceSeconds(input: GraceInput): number {
   return Math.max(MINIMUM_POD_GRACE_SECONDS, grace)
 }
 
-/** What made the kubelet end a whole pod for the node's sake. Each of them is an eviction to the pod's hooks. */
+/**
+ * Says why the kubelet ends a whole pod on behalf of its node. The pod's hooks see each of these causes as an eviction.
+ */
 export type NodeCause = 'Evicted' | 'NodeShutdown' | 'Preempted'
-/** What a kill is for, as its record tells; some change the grace. */
+/** Says why a container is killed, as the termination record shows it. Some causes change the grace period. */
 export type KillCause =
   | 'LivenessProbe'
   | 'StartupProbe'

@@ -3,10 +3,13 @@ import type { ContainerRecord } from '../runtime/container-runtime.ts'
 import type { KillCause } from './grace-period.ts'
 import type { TerminationOrder } from './termination-order.ts'
 
-/** One container ends, and its own rules decide its grace; or the whole pod ends, with the grace decided for it. */
+/**
+ * Says how much ends. If one container ends, its own rules decide its grace period; if the whole pod ends, its grace
+ * period is decided already.
+ */
 export type Extent = { ends: 'container' } | { ends: 'pod'; graceSeconds: number }
 
-/** Why a pod, or one of its containers, ends. */
+/** Says why a pod, or one of its containers, ends. */
 export interface End {
   pod: Pod
   ends: Extent['ends']
@@ -34,7 +37,7 @@ export interface ContainerKill extends End {
   graceSeconds: number
 }
 
-/** The end of a pod while none of its containers runs. */
+/** Describes the end of a pod while none of its containers runs. */
 export interface IdleEnd extends Omit<End, 'ends'> {
   /** A container of the pod ran before, and would have run again. */
   hasRun: boolean

@@ -12,8 +12,9 @@ export interface RestartAllOptions {
 export type RestartAll = (pod: Pod, runtimePod: RuntimePod, source: ContainerRecord) => Promise<void>
 
 /**
- * One after another, app containers first, without their hooks. The one that caused it is forgotten last:
- * a kubelet that starts in between finds it, and goes on. Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go.
+ * Returns the function that ends the containers of a pod one after another, app containers first, without their hooks.
+ * It removes the container that caused the restart last, so that a kubelet that restarts meanwhile finds that container
+ * and continues. Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go.
  */
 export function createRestartAll({ runtime, killer }: RestartAllOptions): RestartAll {
   return async (pod, runtimePod, source) => {

@@ -13,7 +13,7 @@ export interface RunningGrace {
   onShortened(listener: (left: number) => void): void
   end(): void
 }
-/** All that run now. */
+/** Keeps the running grace periods of all containers. */
 export interface RunningGraces {
   /** `onShortened` is told the whole grace, where it is less than `seconds` in the end. */
   begin(podUid: string, seconds: number, options: { onShortened(seconds: number): void }): RunningGrace

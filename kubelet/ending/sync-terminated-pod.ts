@@ -8,7 +8,10 @@ export interface SyncTerminatedPodOptions {
   removeProbes(pod: Pod): void
 }
 
-/** Nothing of the pod runs: its phase can be told. */
+/**
+ * Returns the last step of a pod's end. Its caller ensures that no container of the pod runs; it then removes the
+ * probes and writes the terminal phase.
+ */
 export function createSyncTerminatedPod(options: SyncTerminatedPodOptions) {
   return async (pod: Pod): Promise<void> => {
     options.removeProbes(pod)

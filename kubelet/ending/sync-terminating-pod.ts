@@ -23,8 +23,9 @@ export interface SyncTerminatingPodOptions {
 }
 
 /**
- * Ends all that runs of a pod. Until it has ended, the status shows the containers as they were; a terminal phase is
- * not told.
+ * Returns the step that ends all containers of a pod. While containers run, the status shows them as they were, and no
+ * terminal phase is reported. When the step resolves, no container of the pod runs; it rejects if one still runs after
+ * its kill.
  */
 export function createSyncTerminatingPod(options: SyncTerminatingPodOptions) {
   return async (pod: Pod, work: PodWork): Promise<void> => {

@@ -8,12 +8,12 @@ const limitOf = ({ resources }: Container): string | undefined => resources?.lim
 const sizeLimit = (volume: NonNullable<Pod['spec']['volumes']>[number]): string | undefined =>
   volume.emptyDir?.sizeLimit
 
-/** Whether the pod may use only so much of the node's disk: others need not be measured. */
+/** Returns true if a limit bounds the pod's use of the node's disk. Pods without such a limit need not be measured. */
 export const hasLocalLimits = ({ spec }: Pod): boolean =>
   (spec.volumes ?? []).some(sizeLimit) || [...spec.containers, ...(spec.initContainers ?? [])].some(limitOf)
 
 /**
- * Which limit the pod has exceeded, as upstream's metric and status say it (pkg/kubelet/eviction/eviction_manager.go).
+ * Says which limit a pod has exceeded, with upstream's signal and message (pkg/kubelet/eviction/eviction_manager.go).
  */
 export interface ExceededLimit {
   signal: 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit'

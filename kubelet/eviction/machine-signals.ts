@@ -2,7 +2,10 @@ import { readFile, statfs } from 'node:fs/promises'
 import os from 'node:os'
 import type { Observations } from './signals.ts'
 
-/** What this machine has left: memory, the file system that holds `rootDir` (which is the images' too), process ids. */
+/**
+ * Measures what this machine has left of memory, process ids, and the file system that holds `rootDir`. The same file
+ * system holds the images.
+ */
 export async function machineSignals(rootDir: string): Promise<Observations> {
   const [memory, disk, pids] = await Promise.all([freeMemory(), statfs(rootDir), freePids()])
   const nodefs = { available: disk.bavail * disk.bsize, capacity: disk.blocks * disk.bsize }

@@ -13,7 +13,7 @@ export interface EvictionMessage {
 }
 
 /**
- * Why this pod was chosen, and which containers exceed their requests; upstream: evictionMessage in
+ * Says why this pod was chosen, and which containers exceed their requests. Upstream: evictionMessage in
  * pkg/kubelet/eviction/helpers.go.
  */
 export function evictionMessage(

@@ -28,7 +28,7 @@ const amounts = bySignal('SIGNAL=AMOUNT', (text) => {
 })
 const durations = bySignal('SIGNAL=DURATION', (text) => duration.fromText(text), duration.show)
 
-/** When the kubelet evicts pods for the node's sake; upstream's names. */
+/** Defines when the kubelet evicts pods because its node runs short of a resource. The names are upstream's. */
 export const evictionOptions = {
   evictionHard: option(amounts, {
     default: {},

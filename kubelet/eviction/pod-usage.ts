@@ -3,7 +3,7 @@ import type { Container, Pod } from '../../shared/api/types.ts'
 import { isSidecar } from '../pod/container-kinds.ts'
 import type { ContainerUsage } from '../runtime/container-runtime.ts'
 
-/** What a pod uses, of which a node may have too little. */
+/** Holds what a pod uses of the resources that a node may run short of. */
 export interface PodUsage {
   containers: readonly ContainerUsage[]
   /** Bytes and inodes by the name of the volume; of those that count. */
@@ -30,7 +30,10 @@ export function diskOf({ containers, volumes }: PodUsage): DiskUsage {
   }
 }
 
-/** What the pod asked for: its containers and sidecars together, or the greediest of its initialization. */
+/**
+ * Returns what the pod requests of a resource: the sum of its containers and sidecars, or the largest request of an
+ * init container if that is more.
+ */
 export function podRequest({ spec }: Pod, resource: 'memory' | 'ephemeral-storage'): number {
   const of = ({ resources }: Container): number => quantityValue(resources?.requests?.[resource] ?? '0')
   const { initContainers = [], containers } = spec

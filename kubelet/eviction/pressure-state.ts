@@ -2,7 +2,7 @@ import type { NodePressure } from '../node/node-status.ts'
 import { type Observations, signals } from './signals.ts'
 import { byUrgency, type Threshold, thresholdsMet } from './thresholds.ts'
 
-/** What an earlier look found, and since when. */
+/** Holds what the previous measurement found, and since when. */
 export interface PressureState {
   met: readonly Threshold[]
   firstMetAtMs: ReadonlyMap<Threshold, number>
@@ -27,8 +27,8 @@ export interface PressureInput {
 }
 
 /**
- * One look: what is met (until enough is reclaimed), which conditions follow, and what is to be done about, the urgent
- * first. Pure.
+ * Evaluates one measurement: which thresholds are met (a threshold stays met until enough is reclaimed), which
+ * conditions follow, and which thresholds call for an eviction, the most urgent first. Pure.
  */
 export function nextPressure(
   before: PressureState,

@@ -1,6 +1,6 @@
 import type { NodePressure } from '../node/node-status.ts'
 
-/** What the kubelet watches of the machine; upstream: pkg/kubelet/eviction/api/types.go. */
+/** The kubelet measures these amounts of its machine. Upstream: pkg/kubelet/eviction/api/types.go. */
 export type Signal =
   | 'memory.available'
   | 'nodefs.available'

@@ -75,7 +75,7 @@ export function parseAmount(text: string): Amount {
 export const amountOf = (amount: Amount, capacity: number): number =>
   'fraction' in amount ? Math.trunc(amount.fraction * capacity) : quantityValue(amount.text)
 
-/** As messages show it. */
+/** Formats an amount as messages show it. */
 export const amountText = (amount: Amount, signal: Signal, capacity: number): string =>
   'fraction' in amount ? countText(amountOf(amount, capacity), signal) : formatQuantity(parseQuantity(amount.text))
 
@@ -89,7 +89,10 @@ export function countText(count: number, signal: Signal): string {
   })
 }
 
-/** Those of which there is too little; `settled`: one that was met before stays so until enough is reclaimed. */
+/**
+ * Returns the thresholds that are met. With `settled`, a threshold that was met before stays met until enough is
+ * reclaimed.
+ */
 export function thresholdsMet(
   thresholds: readonly Threshold[],
   observations: Observations,

@@ -8,13 +8,13 @@ export interface Asker {
   uid?: string
   extra?: Readonly<Record<string, readonly string[]>>
 }
-/** What is asked of `nodes`; `path` as it was requested. */
+/** Describes an access to `nodes`; `path` is the path as it was requested. */
 export interface Access {
   verb: string
   subresource: string
   path: string
 }
-/** Authentication and authorization by the API server. */
+/** Authenticates and authorizes requests by asking the API server. */
 export interface Reviews {
   /** Undefined: an invalid token. */
   userOf(token: string): Promise<Asker | undefined>

@@ -17,5 +17,5 @@ export function canonicalUrl({ url = '/' }: { url?: string }): string {
   }
 }
 
-/** The first segment of a canonical URL's path. */
+/** Returns the first segment of a canonical URL's path. */
 export const rootOf = (url: string): string => url.split(/[/?]/, 2)[1] ?? ''

@@ -1,6 +1,8 @@
 import type { FastifyReply } from 'fastify'
 
-/** For the rejection of a handler that may have taken its answer over: Fastify handles the errors of others alone. */
+/**
+ * Handles the rejection of a handler that may have hijacked its reply, in which case Fastify handles no error itself.
+ */
 export const failed =
   (reply: FastifyReply) =>
   (error: Error): void => {

@@ -22,7 +22,7 @@ function parseLogLine(line: Buffer): LogRecord | undefined {
   }
 }
 
-/** Cuts a growing stream of bytes into whole lines. */
+/** Splits a growing stream of bytes into whole lines. */
 export class LineCutter {
   #rest: Buffer = Buffer.alloc(0)
 

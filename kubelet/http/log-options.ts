@@ -11,7 +11,10 @@ export interface LogOptions {
   limitBytes?: number
 }
 
-/** Upstream: pkg/kubelet/server/server.go getContainerLogs, pkg/apis/core/validation ValidatePodLogOptions. */
+/**
+ * Parses and validates the query of a log request. Upstream: pkg/kubelet/server/server.go getContainerLogs,
+ * pkg/apis/core/validation ValidatePodLogOptions.
+ */
 export function logOptions(query: URLSearchParams, nowMs: number): LogOptions {
   const sinceSeconds = integer(query, 'sinceSeconds')
   const sinceTime = query.get('sinceTime') || undefined

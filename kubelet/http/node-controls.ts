@@ -30,7 +30,10 @@ const words: Record<string, (node: ControlledNode) => Promise<void> | void> = {
   reboot: (node) => node.reboot(),
 }
 
-/** What an operator may do to the machine below. Resolves when it is done. */
+/**
+ * Does what an operator may do to the machine: shut it down, lose it, bring it back or reboot it. Resolves when the
+ * action is complete. Throws a Problem if the kubelet is not ready or the action is unknown.
+ */
 export async function controlNode(
   { method, word }: Omit<ControlRequest, 'query'>,
   node: ControlledNode | undefined,

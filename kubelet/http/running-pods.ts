@@ -1,6 +1,6 @@
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 
-/** The running pods by the runtime alone, as a PodList of few fields. */
+/** Returns the running pods as a PodList with few fields. Only the runtime is asked. */
 export async function runningPods(runtime: ContainerRuntime): Promise<object> {
   const { sandboxes, containers } = await runtime.list()
   const items = sandboxes

@@ -20,7 +20,7 @@ export interface KubeletServer {
   close(): Promise<void>
 }
 
-/** The kubelet's own HTTPS API. Rejects if the port is not free. */
+/** Starts the kubelet's own HTTPS API. Rejects if the port is in use. */
 export async function startKubeletServer(options: KubeletServerOptions): Promise<KubeletServer> {
   const { cert, key, clientCa } = options.tls
   const tls = { cert, key, ca: clientCa, requestCert: true, rejectUnauthorized: false }

@@ -4,7 +4,7 @@ import { Counters, defaultBuckets, Histograms } from '../../shared/metrics/serie
 import { titleOf } from '../pod/probe-types.ts'
 import { ProbeMetrics } from './probe-metrics.ts'
 
-/** How a pod worker came to work: upstream's SyncPodType, or `terminated` for the last step. */
+/** Says why a pod worker ran: upstream's SyncPodType, or `terminated` for the last step. */
 export type WorkerOperation = 'create' | 'update' | 'sync' | 'kill' | 'terminated'
 
 export interface TerminationFacts {
@@ -49,8 +49,8 @@ const admissionReasons = new Set([
 ])
 
 /**
- * What a kubelet counts while it works; each is one addition, and a page is made only when it is asked for.
- * Names, texts and labels of `kubelet_…` are upstream's (pkg/kubelet/metrics); `kubestage_…` are our own.
+ * Counts the kubelet's work. Each count costs one addition, and a page is made only on request.
+ * Names, texts and labels of `kubelet_…` are upstream's (pkg/kubelet/metrics); `kubestage_…` are Kubestage's own.
  */
 export class KubeletMetrics {
   readonly probes = new ProbeMetrics()

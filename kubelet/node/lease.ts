@@ -17,7 +17,7 @@ const DURATION_SECONDS = 40
 const RENEW_MS = DURATION_SECONDS * 250
 const RETRY_MS = 1_000
 
-/** The node's sign of life. Returns a function that ends it. */
+/** Renews the node's Lease, which shows that the node is alive. Returns a function that stops the renewal. */
 export function startLease({ client, clock, nodeName, onError }: LeaseOptions): () => void {
   let timer: Timer | undefined
   let stopped = false

@@ -1,7 +1,7 @@
 import { readFile, statfs } from 'node:fs/promises'
 import os from 'node:os'
 
-/** What the node tells of the machine it runs on. */
+/** Holds the facts about the machine that the node's status reports. */
 export interface MachineFacts {
   cpus: number
   memoryBytes: number

@@ -18,7 +18,8 @@ export interface PodNetworkOptions {
 }
 
 /**
- * Which addresses pods get, and whether that is known yet. Upstream: the network plugin, which reads `spec.podCIDR`.
+ * Says which addresses pods get, and whether the range is known yet. Upstream: the network plugin, which reads
+ * `spec.podCIDR`.
  */
 export class PodNetwork {
   readonly #options: PodNetworkOptions

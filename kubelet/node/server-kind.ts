@@ -13,7 +13,8 @@ export interface ServerKindOptions {
 const RETRY = { initialMs: 100, maxMs: 7_000 }
 
 /**
- * Whether the API server is Kubestage's. It is asked once, and until it answers; one that refuses to tell is another.
+ * Returns a function that says if the API server is Kubestage's. The function asks the server once, and retries until
+ * it answers; a server that refuses to tell its version is another server.
  */
 export function serverKind(options: ServerKindOptions): () => Promise<boolean> {
   let known: Promise<boolean> | undefined

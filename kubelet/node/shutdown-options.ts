@@ -2,7 +2,7 @@ import { type OptionType, option, type Values } from '../../shared/config/option
 import { duration, mustBe } from '../../shared/config/option-types.ts'
 import { type ShutdownGroup, twoGroups } from './shutdown.ts'
 
-/** As upstream's KubeletConfiguration has it. */
+/** Describes an entry of upstream's KubeletConfiguration `shutdownGracePeriodByPodPriority`. */
 export interface PriorityGrace {
   priority: number
   shutdownGracePeriodSeconds: number
@@ -43,7 +43,7 @@ const byPriority: OptionType<PriorityGrace[]> = {
   },
 }
 
-/** How long pods have when their node goes down; upstream's names. */
+/** Defines how long pods may take to end when their node shuts down. The names are upstream's. */
 export const shutdownOptions = {
   shutdownGracePeriod: option(duration, {
     default: 10_000,
@@ -67,7 +67,7 @@ export function shutdownGroups(values: Values<typeof shutdownOptions>): Shutdown
   }))
 }
 
-/** Of all groups, one after another. */
+/** Returns the sum of the grace periods of all groups in milliseconds: the groups end one after another. */
 export const shutdownMs = (values: Values<typeof shutdownOptions>): number =>
   shutdownGroups(values).reduce((sum, { graceSeconds }) => sum + graceSeconds * 1000, 0)
 

@@ -15,7 +15,7 @@ export interface ShutdownGroup {
   graceSeconds: number
 }
 
-/** What the status of a pod says that ends with its node. */
+/** The status of a pod that ends with its node shows this message. */
 export const SHUTDOWN_MESSAGE = 'Pod was terminated in response to imminent node shutdown.'
 
 /**
@@ -27,7 +27,10 @@ export const twoGroups = (totalSeconds: number, criticalSeconds: number): Shutdo
   { priority: CRITICAL_PRIORITY, graceSeconds: criticalSeconds },
 ]
 
-/** Each group with its pods, least important first. A pod below all groups is in the lowest. */
+/**
+ * Returns each group with its pods, least important first. A pod whose priority is below all groups belongs to the
+ * lowest group.
+ */
 export function inGroups(pods: readonly Pod[], groups: readonly ShutdownGroup[]): [ShutdownGroup, Pod[]][] {
   const ascending = groups.toSorted((a, b) => a.priority - b.priority)
   const indexOf = ({ spec: { priority = 0 } }: Pod): number =>

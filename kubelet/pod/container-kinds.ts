@@ -5,7 +5,7 @@ export const isSidecar = (container: Container): boolean => container.restartPol
 export const sidecars = (spec: PodSpec): Container[] => (spec.initContainers ?? []).filter(isSidecar)
 /** Added to a running pod, to look into it: started once, and never again. */
 export const ephemeralContainers = (spec: PodSpec): Container[] => (spec.ephemeralContainers ?? []) as Container[]
-/** In spec order, init containers first. */
+/** Returns the containers in spec order, init containers first. */
 export const allContainers = (spec: PodSpec): Container[] => [
   ...(spec.initContainers ?? []),
   ...spec.containers,

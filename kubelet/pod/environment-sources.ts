@@ -1,7 +1,7 @@
 import type { ConfigMap, Pod, Secret, Service } from '../../shared/api/types.ts'
 import type { NodeAllocatable } from './field-values.ts'
 
-/** Where the values of variables come from. */
+/** Provides the values of environment variables. */
 export interface EnvironmentSources {
   configMap(namespace: string, name: string): Promise<ConfigMap | undefined>
   secret(namespace: string, name: string): Promise<Secret | undefined>

@@ -1,4 +1,7 @@
-/** What Linux gives a program at most (execve(2)): of its arguments and variables in all, and of each with its NUL. */
+/**
+ * Linux limits the arguments and variables of a program (execve(2)): all together to this size, each with its NUL to
+ * `WORD_BYTES`.
+ */
 export const PROGRAM_BYTES = 2 * 1024 * 1024
 export const WORD_BYTES = 128 * 1024
 

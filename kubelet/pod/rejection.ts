@@ -1,15 +1,15 @@
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
 
-/** Why the kubelet does not take a pod that is bound to its node. */
+/** Says why the kubelet rejects a pod that is bound to its node. */
 export interface Rejection {
   /** CamelCase, for the pod's status and its event. */
   reason: string
   message: string
 }
-/** One rule; undefined: nothing against the pod. */
+/** Applies one admission rule; returns undefined if the rule admits the pod. */
 export type AdmitHandler = (pod: Pod) => Rejection | undefined
 
-/** The first objection in the order of the rules; upstream: pkg/kubelet/allocation. */
+/** Returns the first rejection in the order of the rules, or undefined. Upstream: pkg/kubelet/allocation. */
 export function firstRejection(pod: Pod, handlers: readonly AdmitHandler[]): Rejection | undefined {
   for (const handler of handlers) {
     const rejection = handler(pod)
@@ -18,7 +18,7 @@ export function firstRejection(pod: Pod, handlers: readonly AdmitHandler[]): Rej
   return undefined
 }
 
-/** All that is ever said of a pod that was not taken. */
+/** Returns the status of a rejected pod. The pod gets no other status afterwards. */
 export const rejectedStatus = ({ status }: Pod, { reason, message }: Rejection): PodStatus => ({
   phase: 'Failed',
   reason,

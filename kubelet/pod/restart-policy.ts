@@ -2,8 +2,8 @@ import { mayRestartAllContainers, restartRuleFor } from '../../shared/api/restar
 import type { Container, Pod, PodSpec } from '../../shared/api/types.ts'
 
 /**
- * Whether a container that ended with `exitCode` runs again: its first matching rule, else its own policy, else the
- * pod's.
+ * Returns true if a container that ended with `exitCode` runs again. Its first matching rule decides, else its own
+ * policy, else the pod's.
  */
 export function restartsAfter(spec: PodSpec, container: Container, exitCode: number): boolean {
   if (restartRuleFor(container, exitCode)) return true
@@ -13,7 +13,7 @@ export function restartsAfter(spec: PodSpec, container: Container, exitCode: num
   return true
 }
 
-/** Whether the next sync must start the container: it never ran, or it ended and runs again. */
+/** Returns true if the next sync must start the container: it never ran, or it ended and runs again. */
 export function shouldBeStarted(
   pod: Pod,
   container: Container,
@@ -25,10 +25,16 @@ export function shouldBeStarted(
   return restartsAfter(pod.spec, container, newest.exitCode ?? 255)
 }
 
-/** The same of a container in a pod that may restart as a whole: then nothing ends for good. */
+/**
+ * Returns true if a container that ended with `exitCode` may run again. In a pod that may restart as a whole, no
+ * container ends for good.
+ */
 export const mayRunAgain = (spec: PodSpec, container: Container, exitCode: number): boolean =>
   mayRestartAllContainers(spec) || restartsAfter(spec, container, exitCode)
 
-/** After a probe or a changed definition killed it; exit codes have no say then. */
+/**
+ * Returns true if a container restarts after a failed probe or a changed definition killed it. Exit codes do not matter
+ * then.
+ */
 export const restartsAfterKill = (spec: PodSpec, container: Container): boolean =>
   (container.restartPolicy ?? spec.restartPolicy) !== 'Never'

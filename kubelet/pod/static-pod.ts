@@ -13,5 +13,5 @@ export const isStatic = ({ metadata }: Pod): boolean => {
   const source = metadata.annotations?.[CONFIG.source]
   return source !== undefined && source !== 'api'
 }
-/** A mirror pod: the API's object of a static pod. */
+/** Returns true for a mirror pod, the API's object of a static pod. */
 export const isMirror = ({ metadata }: Pod): boolean => metadata.annotations?.[CONFIG.mirror] !== undefined

@@ -1,8 +1,8 @@
 import type { Clock } from '../../shared/clock/clock.ts'
 
 /**
- * What a program is told of a clock that runs faster than its own: how much faster, and how long it has, in seconds of
- * its own, from being asked to end until it is killed. Nothing where no time is scaled.
+ * Returns the variables that tell a program about a clock that runs faster than its own: the factor, and the seconds of
+ * its own clock between TERM and KILL. Returns no variables if time is not scaled.
  */
 export function timeVariables({ scale }: Clock, graceSeconds: number): Record<string, string> {
   if (scale === 1) return {}

@@ -9,7 +9,7 @@ import { restartAllSource } from '../status/restart-all-source.ts'
 import { initContainerActions } from './init-container-actions.ts'
 import type { PodActions } from './pod-needs.ts'
 
-/** The one decision of a sync. Pure: spec, records and probe results in, actions out. */
+/** Makes the one decision of a sync: it takes spec, records and probe results, and returns the actions. Pure. */
 export function computePodActions(pod: Pod, runtime: RuntimePod, probes: ProbeVerdicts): PodActions {
   if (!readySandbox(runtime)) return sandboxActions(pod, runtime)
   const actions: PodActions = {

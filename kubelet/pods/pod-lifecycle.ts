@@ -92,7 +92,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
   return new PodLifecycle(options, { cache, surroundings, found: await cache.pods() })
 }
 
-/** All that makes a pod object into processes and a status, put together. */
+/** Assembles the parts that turn a pod object into processes and a status. */
 export class PodLifecycle {
   readonly workers: PodWorkers
   readonly statuses: StatusManager

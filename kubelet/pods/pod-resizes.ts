@@ -6,7 +6,7 @@ import type { Verdict } from '../status/conditions.ts'
 import type { ResizeView, Resources } from '../status/resize-view.ts'
 import { toldContainer } from '../status/told-container.ts'
 
-/** Why a node cannot give what a running pod asks for now. */
+/** Says why a node cannot give a running pod the resources that it requests now. */
 export interface Shortage {
   reason: 'Deferred' | 'Infeasible'
   message: string

@@ -6,7 +6,7 @@ import { type Informer, startInformer } from '../../shared/client/informer.ts'
 import { pods } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 
-/** What a change of a pod object means to the kubelet. */
+/** Handles the changes of pod objects. */
 export interface PodHandler {
   onAdd(pod: Pod): void
   /** The spec, its labels, annotations or its deletion changed. */

@@ -61,7 +61,8 @@ interface Starts {
 }
 
 /**
- * One round for a pod that shall run: tell its status, see what it needs, do it. What comes of it the next round tells.
+ * Runs one sync of a pod that shall run: it writes the status, computes the needed actions and performs them. The next
+ * sync reports their effects.
  */
 export class PodSync {
   readonly #options: PodSyncOptions

@@ -4,7 +4,10 @@ import { PodWorker, type PodWorkerOptions } from './pod-worker.ts'
 
 export type PodWorkersOptions = Omit<PodWorkerOptions, 'isClosed'>
 
-/** One mailbox a pod UID: what happens to one pod happens one after another, pods do not wait for each other. */
+/**
+ * Runs one worker for each pod UID: changes of one pod are handled one after another, and pods do not wait for each
+ * other.
+ */
 export class PodWorkers {
   readonly #options: PodWorkerOptions
   readonly #workers = new Map<string, PodWorker>()

@@ -1,7 +1,7 @@
 import type { Container, Pod, Probe } from '../../shared/api/types.ts'
 import type { ProbeType } from '../pod/probe-types.ts'
 
-/** One run of a probe. */
+/** Describes one run of a probe. */
 export interface ProbeRun {
   pod: Pod
   container: Container

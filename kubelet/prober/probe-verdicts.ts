@@ -1,9 +1,9 @@
 import type { Container } from '../../shared/api/types.ts'
 
-/** What the probes found, by container id, and what else ends a container that runs. */
+/** Holds the results of probes by container ID, and what else ends a running container. */
 export interface ProbeVerdicts {
   livenessFailed(containerId: string): boolean
   startup(containerId: string): 'success' | 'failure' | 'unknown'
-  /** It is to have other resources, which it can only have from its start. */
+  /** Says if the container must restart to get the resources that its spec has now. */
   mustResize?(container: Container): boolean
 }

@@ -152,7 +152,7 @@ export class ProbeWorker {
   }
 }
 
-/** It will not run again: there is nothing to probe any more. */
+/** Returns true if the container has ended and will not run again, so that there is nothing left to probe. */
 export function hasEndedForGood({ spec }: Pod, container: Container, status: PodStatus | undefined): boolean {
   const ended = toldContainer(status, container.name)?.state?.terminated
   return ended !== undefined && !mayRunAgain(spec, container, ended.exitCode)

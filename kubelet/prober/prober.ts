@@ -28,7 +28,7 @@ const SETTLE_MS = 500
 /** A container that is younger than this when the kubelet starts is probed again from the beginning. */
 const ADOPTED_AFTER_MS = 10_000
 
-/** All probes of all pods on the node. */
+/** Runs the probes of all pods on the node. */
 export class Prober {
   readonly verdicts: ProbeVerdicts = {
     livenessFailed: (id) => this.#results.liveness.get(id) === 'failure',

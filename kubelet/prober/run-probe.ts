@@ -20,8 +20,8 @@ const PROBE_USER_AGENT = 'kube-probe/1.36'
 const TRIES = 3
 
 /**
- * One run of a probe, told by an event when it fails. An action that could not be carried out is tried again, and then
- * has no result.
+ * Returns the function that runs a probe once and writes an event if it fails. An action that could not be carried out
+ * is retried; if that fails too, the run has no result.
  */
 export function createRunProbe(options: ProbeRunOptions): (run: ProbeRun) => Promise<ProbeResult | undefined> {
   const { actions, runtime, events, answers } = options

@@ -52,7 +52,7 @@ async function parse(text: string): Promise<unknown> {
   return yaml.load(text, { schema: kubernetesSchema(yaml) })
 }
 
-/** How the API is to show a static pod. */
+/** Returns the mirror pod that the API shows for a static pod. */
 export function mirrorOf(pod: Pod, node: { name: string; uid: string }): Pod {
   const { uid: _uid, annotations = {}, ...metadata } = pod.metadata
   return {

@@ -21,7 +21,10 @@ export interface MirrorPods {
   remove(mirror: Pod): void
 }
 
-/** Upstream: pkg/kubelet/pod/mirror_client.go. */
+/**
+ * Creates and deletes mirror pods, with one request at a time for each name. Upstream:
+ * pkg/kubelet/pod/mirror_client.go.
+ */
 export function createMirrorPods({ client, find, node, onError }: MirrorPodsOptions): MirrorPods {
   const busy = new Map<string, Promise<void>>()
 

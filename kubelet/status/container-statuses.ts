@@ -20,7 +20,7 @@ export interface ContainerStatusInput {
   /** The feature gate ContainerStopSignals. */
   stopSignals: boolean
 }
-/** What the probes say of a running container. */
+/** Holds the results of the probes of a running container. */
 export interface ProbeResults {
   started(container: string, containerId: string): boolean
   ready(container: string, containerId: string): boolean

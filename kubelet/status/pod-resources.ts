@@ -4,7 +4,7 @@ import type { Container } from '../../shared/api/types.ts'
 type Resources = NonNullable<Container['resources']>
 type Amounts = Record<string, string>
 
-/** What the containers of a pod have together: only of what any of them speaks of. */
+/** Adds up the resources of a pod's containers. The sum has only resources that at least one container names. */
 export function sumOfResources(list: Resources[]): Resources {
   const limits = sumOf(list.map(({ limits }) => limits))
   const requests = sumOf(list.map(({ requests }) => requests))

@@ -1,4 +1,4 @@
-/** Why a container could not be started at the last try: what its status shows as `waiting`. */
+/** Says why the last start of a container failed; the container's status shows the reason as `waiting`. */
 export interface WaitingReason {
   reason: string
   message: string

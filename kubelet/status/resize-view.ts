@@ -3,7 +3,10 @@ import type { Verdict } from './conditions.ts'
 
 export type Resources = NonNullable<Container['resources']>
 
-/** What a pod's status says of a resize: by container, what the node has promised and what the container has. */
+/**
+ * Holds what a pod's status says about a resize: for each container, what the node has allocated and what the container
+ * has.
+ */
 export interface ResizeView {
   conditions: Verdict[]
   allocated(container: string): Resources

@@ -1,7 +1,7 @@
 import type { ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
 import { readinessConditions, type Verdict, withTimes } from './conditions.ts'
 
-/** Why a container of a restarting pod waits, and how the one before it ended. */
+/** Says why a container of a restarting pod waits, and how its previous instance ended. */
 export const RESTARTING_ALL = {
   reason: 'RestartingAllContainers',
   message: 'The container is removed because RestartAllContainers in place',

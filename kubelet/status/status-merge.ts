@@ -5,8 +5,9 @@ import { mayRunAgain } from '../pod/restart-policy.ts'
 import { KUBELET_CONDITIONS } from './conditions.ts'
 
 /**
- * What to write over the API's status. Conditions of others are kept as the API has them. A terminal phase is held back
- * while containers may still run, so that no unfinished pod looks finished; DisruptionTarget goes with it.
+ * Returns the status to write over the API's status. It keeps the conditions of other writers as the API has them. It
+ * withholds a terminal phase, and DisruptionTarget with it, while containers may still run, so that no unfinished pod
+ * looks finished.
  */
 export function mergeStatus(api: PodStatus, own: PodStatus, mayHaveRunningContainers: boolean): PodStatus {
   const withheld = mayHaveRunningContainers && isTerminalPhase(own.phase) && !isTerminalPhase(api.phase)

@@ -19,7 +19,7 @@ export interface VolumeFile {
   /** The user whose it is; else the kubelet's. */
   owner?: number
 }
-/** By path inside the volume; no `..`, nothing absolute. */
+/** Maps paths inside the volume to files. No path is absolute or has `..`. */
 export type Payload = Map<string, VolumeFile>
 
 const DATA = '..data'

@@ -1,7 +1,10 @@
 import { lstat, readdir } from 'node:fs/promises'
 import path from 'node:path'
 
-/** What a folder and all below take of the disk, as `du` counts: blocks, not lengths. Zero for one that is gone. */
+/**
+ * Returns what a folder and everything below it uses of the disk, counted as `du` does: in blocks, not lengths. A
+ * folder that does not exist uses nothing.
+ */
 export async function diskUsage(folder: string): Promise<{ bytes: number; inodes: number }> {
   const usage = { bytes: 0, inodes: 0 }
   const counted = new Set<number>()

@@ -12,7 +12,10 @@ const CHECKS: Record<string, { holds(stats: Stats): boolean; wanted: string }> =
   BlockDevice: { holds: (stats) => stats.isBlockDevice(), wanted: 'a block device' },
 }
 
-/** Whether a hostPath volume is what its type says; the two `…OrCreate` types make it so. */
+/**
+ * Checks that a hostPath volume is what its type says; the two `…OrCreate` types create it. Throws a VolumeError if it
+ * is not.
+ */
 export function checkHostPath(file: string, type = ''): void {
   const check = CHECKS[type]
   if (!check) return

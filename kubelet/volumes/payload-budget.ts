@@ -5,7 +5,7 @@ const MOST_BYTES = 64 * 1024 * 1024
 /** What a file costs beside its bytes. */
 const FILE_BYTES = 8 * 1024
 
-/** Charges a volume for a file of so many bytes. Throws a VolumeError when its pod has too much. */
+/** Charges a volume for a file of so many bytes. Throws a VolumeError if its pod exceeds its limit. */
 export type Charge = (bytes: number) => void
 
 /** Counts what the kubelet writes into the volumes of each pod: many items of a few bytes may name one large text. */

@@ -43,7 +43,7 @@ const GIVE_UP_MS = 123_000
 /** Contents that stand are read again not more often than this. */
 const REFRESH_MS = 60_000
 
-/** The directories behind a pod's volumes. */
+/** Manages the directories behind a pod's volumes. */
 export class VolumeManager {
   readonly #options: VolumeManagerOptions
   readonly #budget = new PayloadBudget()

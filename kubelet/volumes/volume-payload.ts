@@ -13,7 +13,7 @@ interface DownwardItem {
   resourceFieldRef?: ResourceFieldRef
 }
 
-/** Where the contents of volumes come from. */
+/** Provides the contents of volumes. */
 export interface VolumeSources {
   configMap(namespace: string, name: string): Promise<ConfigData | undefined>
   secret(namespace: string, name: string): Promise<ConfigData | undefined>

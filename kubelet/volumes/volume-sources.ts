@@ -16,7 +16,10 @@ export interface VolumeSourcesOptions {
   tokens: boolean
 }
 
-/** The same objects that variables come from, as bytes. */
+/**
+ * Returns the sources of volumes: the objects that environment variables come from as well, as bytes, and also tokens
+ * and claims.
+ */
 export function createVolumeSources({ client, environment, podIP, tokens }: VolumeSourcesOptions): VolumeSources {
   const read = <T extends object>(resource: Resource, ref: ObjectRef): Promise<T | undefined> =>
     client.get<T>(resource, ref).catch(ignoreNotFound)

@@ -1,7 +1,7 @@
 import type { PodStatus } from '../../../shared/api/types.ts'
 import type { End } from '../kill.ts'
 
-/** Why containers were stopped, in the terms of the record. */
+/** Says why containers were stopped, in the terms of the termination record. */
 export interface Cause {
   cause: string
   /** What the pod's status says of its end. */

@@ -12,7 +12,7 @@ const unrecorded: KillJournal = {
   ended() {},
 }
 
-/** For a node that writes nothing down. */
+/** Records nothing; a node without a record of terminations uses it. */
 export const noTerminations: TerminationRecorder = {
   killBegins: () => unrecorded,
   endsIdle() {},

@@ -1,7 +1,7 @@
 import type { VerdictType } from '../../../shared/api/termination.ts'
 import type { SignalReception } from '../../runtime/container-runtime.ts'
 
-/** What is known of the way one container was stopped. */
+/** Holds the facts about how one container was stopped. */
 export interface KillFacts {
   graceSeconds: number
   /** From the first step to its end. */
@@ -71,7 +71,10 @@ const rules: Rule[] = [
   { type: 'Stopped', when: () => true, say: inTime },
 ]
 
-/** How a pod ended of which no container ran. `hasRun`: one did before, and would have run again. */
+/**
+ * Returns the verdict on a pod that ended while no container ran. `hasRun`: a container ran before, and would have been
+ * restarted.
+ */
 export const idleVerdict = (hasRun: boolean): Verdict =>
   hasRun
     ? { type: 'NotRunning', text: 'no container ran: the next start was still to come' }
@@ -83,7 +86,7 @@ export interface Verdict {
   text: string
 }
 
-/** How a container was stopped. */
+/** Returns the verdict on how a container was stopped. */
 export function verdict(facts: KillFacts): Verdict {
   const { type, say } = rules.find(({ when }) => when(facts))!
   const said = [say(facts)]

@@ -26,7 +26,10 @@ export interface PagesOptions extends MetricsSources {
   pods(): Pod[]
 }
 
-/** What a node tells of itself in figures. Made with the first request; nothing is measured between requests. */
+/**
+ * Serves the metrics and statistics of a node. The first request creates the pages; nothing is measured between
+ * requests.
+ */
 export class MetricsPages {
   readonly #options: PagesOptions
   readonly #meter: NodeMeter

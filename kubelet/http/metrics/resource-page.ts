@@ -6,8 +6,8 @@ import type { ContainerStats, CpuStats, MemoryStats, PodStats, Summary } from '.
 type Labels = Readonly<Record<string, string>>
 
 /**
- * What a metrics server reads; upstream: pkg/kubelet/metrics/collectors/resource_metrics.go. `atMs`: when it was
- * measured.
+ * Returns the metrics that a metrics server reads. Upstream: pkg/kubelet/metrics/collectors/resource_metrics.go. `atMs`
+ * is the time of the measurement.
  */
 export function resourceFamilies({ node, pods }: Summary, atMs: number): Family[] {
   const cpu = (stats: CpuStats, labels?: Labels): Sample => ({

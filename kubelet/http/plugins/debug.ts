@@ -9,7 +9,9 @@ interface DebugRoute {
   Querystring: URLSearchParams
 }
 
-/** What Kubestage's own commands want of a node: its images, its clock, its life and its pressure. */
+/**
+ * Serves the paths that Kubestage's own commands use: the node's images, its clock, its life and its resource pressure.
+ */
 export const debug: FastifyPluginCallback<KubeletAppOptions> = (app, { images, time, node }, done) => {
   app.all<DebugRoute>('/debug/images', async ({ method, query, raw }, reply) => {
     // Loaded by the first request: most kubelets never see one.

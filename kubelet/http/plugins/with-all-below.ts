@@ -1,2 +1,2 @@
-/** The patterns of a path, and of all paths below it. */
+/** Returns the route patterns that match a path and all paths below it. */
 export const withAllBelow = (path: string): readonly string[] => [path, `${path}/*`]

@@ -47,7 +47,10 @@ const maxMessageBytes = 32 * 1024 * 1024
 /** A client that does not read what it is sent gets no more answers to its pings. */
 const maxUnreadBytes = 64 * 1024
 
-/** Likewise for WebSocket, where it may also do without. */
+/**
+ * Agrees on the first of the client's WebSocket protocols that is `supported`. If `supported` has an empty entry, the
+ * client need not name a protocol. Throws a Problem with code 400 if there is no common protocol.
+ */
 export function acceptWebSocket(upgrade: UpgradeRequest, supported: readonly string[]): Promise<AcceptedWebSocket> {
   const { request, socket, head } = upgrade
   const offered = listOf(request.headers['sec-websocket-protocol'])

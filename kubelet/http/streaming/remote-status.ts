@@ -1,6 +1,6 @@
 import type { Status } from '../../../shared/api/types.ts'
 
-/** As it is sent: without kind and version. */
+/** Describes a status as it is sent: without kind and version. */
 export type RemoteStatus = Omit<Status, 'kind' | 'apiVersion'>
 
 export const success: RemoteStatus = { metadata: {}, status: 'Success' }
@@ -25,7 +25,10 @@ export const internalFailure = (message: string): RemoteStatus => ({
   code: 500,
 })
 
-/** From version 4 on the whole status; before, the plain text of a failure. */
+/**
+ * Encodes the status of a stream. Since version 4 the client gets the whole status; older versions get the plain text
+ * of a failure.
+ */
 export function encodeStatus(status: RemoteStatus, version: number): string {
   if (version >= 4) return JSON.stringify(status)
   return status.status === 'Success' ? '' : (status.message ?? '')

@@ -14,7 +14,7 @@ export interface RemoteStreams {
   gone: AbortSignal
 }
 
-/** What a request for exec or attach asks for. */
+/** Says which streams a request for exec or attach asks for. */
 export interface WantedStreams {
   stdin: boolean
   stdout: boolean

@@ -19,7 +19,7 @@ export interface StreamRequest {
   /** Undefined for a request that keeps to HTTP, and so comes too early. */
   upgrade?: UpgradeRequest
 }
-/** What the URL names. */
+/** Holds the pod and container that the URL names. */
 export interface StreamTarget {
   namespace: string
   name: string

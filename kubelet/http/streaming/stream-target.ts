@@ -2,7 +2,7 @@ import type { Pod } from '../../../shared/api/types.ts'
 import type { ContainerRecord, ContainerRuntime, Sandbox } from '../../runtime/container-runtime.ts'
 import { Problem } from '../problem.ts'
 
-/** The pod of `/<verb>/<namespace>/<pod>[/<uid>]…`. */
+/** Finds the pod of `/<verb>/<namespace>/<pod>[/<uid>]…`. Throws a Problem with code 404 if it does not exist. */
 export function findPod(pods: Pod[], { namespace, name, uid }: { namespace: string; name: string; uid?: string }): Pod {
   const pod = pods.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name)
   if (!pod) throw new Problem(404, 'pod does not exist')
@@ -10,7 +10,7 @@ export function findPod(pods: Pod[], { namespace, name, uid }: { namespace: stri
   return pod
 }
 
-/** Its newest instance, which has to be running. */
+/** Returns the newest instance of the container. Throws a Problem with code 500 if there is none or it does not run. */
 export async function findRunningContainer(
   runtime: ContainerRuntime,
   { metadata }: Pod,

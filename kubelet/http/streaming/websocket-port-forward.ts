@@ -2,13 +2,16 @@ import type { AcceptedWebSocket } from './negotiation.ts'
 import { forwardProblem, type PortForwardTarget } from './port-forward.ts'
 import { WebSocketChannels } from './websocket-channels.ts'
 
-/** Subprotocols of port-forward over WebSocket without SPDY inside. */
+/** Defines the subprotocols of port-forward over WebSocket without SPDY inside. */
 export const portForwardProtocols: Readonly<Record<string, { base64: boolean }>> = {
   'v4.channel.k8s.io': { base64: false },
   'v4.base64.channel.k8s.io': { base64: true },
 }
 
-/** One connection for each port: channel 2i is its data, 2i+1 its errors, and both begin with the port's number. */
+/**
+ * Opens one connection for each port: channel 2i carries its data, channel 2i+1 its errors, and both begin with the
+ * port's number.
+ */
 export function serveWebSocketPortForward(
   { socket, protocol }: AcceptedWebSocket,
   ports: number[],

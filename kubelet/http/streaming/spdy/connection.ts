@@ -25,8 +25,9 @@ export interface SpdyConnection {
 }
 
 /**
- * The server's side of SPDY/3.1 on any transport. As in the client's own implementation there are no windows: a stream
- * without a reader holds the whole connection up; so does a client that does not read what it is answered.
+ * Implements the server's side of SPDY/3.1 on any transport. As in client-go's implementation, streams have no
+ * flow-control windows: a stream without a reader blocks the whole connection, and so does a client that does not read
+ * its answers.
  */
 export function acceptSpdy(transport: Duplex, onStream: (stream: SpdyStream) => void): SpdyConnection {
   const streams = new Map<number, SpdyStream>()

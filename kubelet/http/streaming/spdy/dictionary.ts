@@ -26,7 +26,7 @@ function withLength(word: string): Buffer {
 }
 
 /**
- * What both ends' compressors start with (SPDY/3, section 2.6.10.1): a checksum in the first header block tells if it
- * is another's.
+ * Holds the dictionary that the compressors of both ends start with (SPDY/3, section 2.6.10.1). A checksum in the first
+ * header block fails if the other end uses a different dictionary.
  */
 export const headerDictionary = Buffer.concat([...words.map(withLength), Buffer.from(texts.join(''), 'latin1')])

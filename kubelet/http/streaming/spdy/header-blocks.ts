@@ -2,7 +2,7 @@ import { createInflate, type Inflate } from 'node:zlib'
 import { tooLarge } from '../../../../shared/client/gathered.ts'
 import { headerDictionary } from './dictionary.ts'
 
-/** Names in lower case. */
+/** Maps header names in lower case to their values. */
 export type Headers = ReadonlyMap<string, string>
 
 /** Of one block: what clients send has less than 1 KiB. */

@@ -9,7 +9,8 @@ export interface SpdyStreamOptions {
 }
 
 /**
- * One stream of a connection, opened by the client. Ending it is the half-close of our side; destroying it resets both.
+ * Represents one stream of a connection, which the client opened. Ending it half-closes the server's side; destroying
+ * it resets both sides.
  */
 export class SpdyStream extends Duplex {
   readonly id: number
