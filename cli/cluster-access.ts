@@ -10,23 +10,24 @@ import { inOneSentence } from '../shared/config/system-errors.ts'
 import { readRegularFile } from '../shared/files/regular-file.ts'
 import { type Found, findRunning, type RunningCluster } from './running.ts'
 
-/** Of every command that speaks to a cluster. */
+/** Defines the `--kubeconfig` flag of every command that talks to a cluster. */
 export const kubeconfigOption = option(path, {
   default: '',
   help: "Speak to the cluster of this kubeconfig, not to the state folder's own",
 })
 export const clusterPlace = { config: configOption, stateDir: stateDirOption, kubeconfig: kubeconfigOption }
 
-/** What {@link clusterPlace} says. */
+/** Names a cluster by the values of the flags in {@link clusterPlace}. */
 export interface Place {
   stateDir: string
-  /** Empty: that of the state folder. */
+  /** Empty: the kubeconfig of the state folder is used. */
   kubeconfig: string
 }
 
 /**
- * The cluster that is meant, as its administrator. The state folder's own is not reached by its kubeconfig, which is
- * the user's to change. Throws where there is none.
+ * Returns access as administrator to the cluster that the flags name. A cluster that runs in the state folder is
+ * reached by its recorded facts, not by its kubeconfig, which the user may edit. Throws a ConfigError if no cluster
+ * runs.
  */
 export async function accessTo(place: Place): Promise<ClusterAccess> {
   const file = elsewhere(place)
@@ -42,8 +43,8 @@ export const noClusterRuns = (
 ): ConfigError => new ConfigError(`no cluster runs in ${stateDir}: start one with kubestage up, ${otherwise}`)
 
 /**
- * The kubeconfig of a cluster that no `kubestage up` of this folder started: the one that is named, or one that
- * docker-compose left there.
+ * Returns the kubeconfig of a cluster that `kubestage up` did not start in this folder: the file of `--kubeconfig`, or
+ * the file that docker-compose left in the state folder. Returns undefined if there is neither.
  */
 export function elsewhere({ stateDir, kubeconfig }: Place): string | undefined {
   if (kubeconfig) return kubeconfig
@@ -51,14 +52,14 @@ export function elsewhere({ stateDir, kubeconfig }: Place): string | undefined {
   return isThere(state.pki) || !isThere(state.kubeconfig) ? undefined : state.kubeconfig
 }
 
-/** Throws EACCES for what is another user's. */
+/** Returns whether the path exists. Throws EACCES if a folder above it belongs to another user. */
 export const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined
 
-/** For what only files and processes of our own can tell. */
+/** Returns the error for a command that needs files or processes that only a cluster of `kubestage up` has. */
 export const notOurs = (stateDir: string, instead: string): ConfigError =>
   new ConfigError(`the cluster of ${join(stateDir, 'kubeconfig')} was not started by kubestage up: ${instead}`)
 
-/** As a kubeconfig says; throws a UsageError for what is none. */
+/** Loads a kubeconfig. Throws a UsageError that names the file if it is not a valid kubeconfig. */
 export async function accessOf(file: string): Promise<ClusterAccess> {
   try {
     return await loadKubeconfig(file)

@@ -48,13 +48,14 @@ const help = [
 
 export interface CompletionContext extends Pick<Sources, 'env' | 'fileKeys' | 'defaultFile'> {
   commands: Readonly<Record<string, Entry>>
-  /** Words beside the commands. */
+  /** Subcommands that are not in `commands`, such as `completion`. */
   builtIn: Readonly<Record<string, string>>
 }
 
 /**
- * What a shell evaluates once, as in `eval "$(kubestage completion bash)"`; or, after the word `words`, what may stand
- * where the last of the given ones begins.
+ * Returns the script that a shell evaluates once, as in `eval "$(kubestage completion bash)"`. If the first word is
+ * `words`, returns instead the candidates that complete the last of the given words, one a line. Throws a UsageError
+ * for an unknown shell.
  */
 export async function complete(context: CompletionContext, [shell = '', ...words]: readonly string[]): Promise<string> {
   if (shell === 'words') return lines(await candidates(context, words))

@@ -1,5 +1,5 @@
 /**
- * The port of all servers in `examples/` (KUBE on a telephone's keys). A manifest is static, so this is a port that
- * development servers do not take, below those that the system gives to connections.
+ * Port that all servers in `examples/` listen on (KUBE on a telephone's keys). A manifest is static, so the port is
+ * fixed. It is below the ephemeral range, and development servers do not use it.
  */
 export const examplePort = 5823

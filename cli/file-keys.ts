@@ -4,7 +4,7 @@ import { rehearseOptions } from './rehearse/options.ts'
 
 const { config: _, ...clusterKeys } = clusterOptions
 
-/** What a cluster can be told in kubestage.yaml. */
+/** Contains the keys of kubestage.yaml that configure a cluster. */
 export { clusterKeys }
-/** All that may stand there, whichever command reads it. */
+/** Contains all keys that kubestage.yaml may have, whichever command reads the file. */
 export const fileKeys = { ...clusterKeys, ...rehearseOptions } satisfies Options

@@ -11,7 +11,7 @@ import { inOneSentence } from '../shared/config/system-errors.ts'
 import { builtIn, commands } from './commands.ts'
 import { meetNpm } from './npm-shell.ts'
 
-/** The `kubestage` command. Ends the process. */
+/** Runs the `kubestage` command and ends the process with its exit code. */
 export async function main(): Promise<void> {
   // The reader of the output (`| head`) may end first; a cluster does not end for that.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})

@@ -2,7 +2,7 @@ import { readInputText } from '../shared/config/input.ts'
 import { ConfigError, UsageError } from '../shared/config/option.ts'
 import { whyRefused } from '../shared/config/system-errors.ts'
 
-/** What stands in a file that the command line names. Throws a UsageError where nothing can be read. */
+/** Returns the text of a file that the command line names. Throws a UsageError if the file cannot be read. */
 export function readNamedFile(file: string): string {
   try {
     return readInputText(file)

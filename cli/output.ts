@@ -3,7 +3,7 @@ import { oneOf } from '../shared/config/option-types.ts'
 
 export type Output = 'text' | 'json' | 'yaml'
 
-/** Of every command that prints data. */
+/** Defines the `--output` flag of every command that prints data. */
 export const outputOption = option(oneOf('text', 'json', 'yaml'), { default: 'text', short: 'o', help: 'How to print' })
 
 /** For programs, and for people who like YAML. */

@@ -26,8 +26,8 @@ interface Count {
 }
 
 /**
- * Copies the record of a server until the signal. When the server ends, it asks again until it answers, and leaves a
- * gap in the record.
+ * Copies the record of a server until the signal aborts. If the server ends, the copy retries until a server answers,
+ * and the record then has a gap. Rejects if the first request fails, or if a server refuses a later one.
  */
 export async function copyRecord(options: Copying): Promise<Count> {
   const { access, title, clock, signal, say } = options
@@ -37,7 +37,7 @@ export async function copyRecord(options: Copying): Promise<Count> {
   let isAway = false
   while (!signal.aborted) {
     const answer = await openAnswer(access, { path }).catch((error: Error) => {
-      // What a server refuses it would refuse again.
+      // A request that was refused would be refused again.
       if (!writer || !/cannot be reached/.test(error.message)) throw error
       return undefined
     })

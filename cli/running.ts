@@ -14,27 +14,30 @@ import { readRegularFile } from '../shared/files/regular-file.ts'
 import { writePrivately } from '../shared/pki/files.ts'
 import type { ImageOrigins } from './image/source.ts'
 
-/** What a cluster says of itself to other commands, from the moment when it is ready until it stops. */
+/**
+ * Describes a running cluster for other commands. The file exists from the time that the cluster is ready until it
+ * stops.
+ */
 export interface RunningCluster {
   pid: number
-  /** Starts the server again when it ends by itself. */
+  /** Process that starts the server again when the server ends by itself. */
   guardian?: Holder
-  /** How often it has, and how the last of these servers ended. */
+  /** How often the guardian started a server again, and how the last of these servers had ended. */
   restarts?: number
   lastEnding?: string
-  /** The first node's, while it runs; those of all nodes are `kubeletPids`. */
+  /** Kubelet of the first node, while it runs; `kubeletPids` has those of all nodes. */
   kubeletPid?: number
   kubeletPids: number[]
-  /** Of the etcd that it started, while that runs. */
+  /** Process of the etcd that the cluster started, while that runs. */
   etcdPid?: number
-  /** API servers besides the one of `pid`. */
+  /** API servers other than the process `pid`. */
   otherServers?: readonly OtherServer[]
   version: string
   url: string
   startedAt: string
-  /** The first that runs pods. */
+  /** First node that runs pods. */
   node?: string
-  /** How many there are, where it is not one. */
+  /** Number of nodes; absent if there is one. */
   nodes?: number
   simulatedNodes?: number
   storage: string
@@ -43,13 +46,13 @@ export interface RunningCluster {
 
 type LastingFacts = Omit<RunningCluster, 'kubeletPid' | 'kubeletPids' | 'etcdPid' | 'otherServers'>
 
-/** Writes down what runs, and again when other kubelets do. */
+/** Keeps the file that describes the running cluster, and rewrites it when other kubelets run. */
 export class Announcement {
   readonly #cluster: Cluster
   readonly #lasting: LastingFacts
   #isOver = false
 
-  /** Throws what the disk refuses. */
+  /** Throws the file system's error if the file cannot be written. */
   constructor(
     cluster: Cluster,
     settings: ClusterSettings,
@@ -112,15 +115,15 @@ function lastingFacts(
 
 export interface Found {
   state: StateDirectory
-  /** The process that holds the folder; absent when none does. */
+  /** Process that holds the folder; absent if there is none. */
   holder?: LockHolder
-  /** The one that ends the cluster when it ends; the holder's parent, or the holder itself. Absent when none runs. */
+  /** Process that ends the cluster when it ends: the holder's parent, or the holder itself. Absent if none runs. */
   root?: LockHolder
-  /** Absent while it is not ready yet, or no longer. */
+  /** Absent before the cluster is ready, and after it began to stop. */
   running?: RunningCluster
 }
 
-/** What runs with this state folder. */
+/** Returns which processes run with this state folder. */
 export function findRunning(stateDir: string): Found {
   const state = stateDirectory(stateDir)
   const holder = holderOf(state)
@@ -142,7 +145,7 @@ function holderOf({ lock, root }: StateDirectory): LockHolder | undefined {
   }
 }
 
-/** What a cluster has left here that its own process did not end; undefined where the last one stopped in order. */
+/** Returns what the last cluster left in this folder; undefined if it stopped cleanly. */
 export const lastRun = (stateDir: string): RunningCluster | undefined => readRunning(stateDirectory(stateDir).running)
 
 function readRunning(file: string): RunningCluster | undefined {

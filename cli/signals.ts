@@ -5,8 +5,8 @@ import { whenNpmEnds } from './npm-shell.ts'
 const oneKeyPressMs = 300
 
 /**
- * Resolves at the first SIGINT, SIGTERM or SIGHUP, or the end of npx, to a promise of the second.
- * (In an object, since a promise of a promise would wait for both.)
+ * Resolves at the first SIGINT, SIGTERM or SIGHUP, or when npx ends. `again` resolves at the second signal. (The
+ * promise is in an object, because a promise of a promise would wait for both.)
  */
 export function untilStopped(): Promise<{ again: Promise<void> }> {
   const first = Promise.withResolvers<{ again: Promise<void> }>()

@@ -1,7 +1,7 @@
 import { option } from '../shared/config/option.ts'
 import { flag } from '../shared/config/option-types.ts'
 
-/** Of commands for what each API server has for itself. */
+/** Defines the flag of commands about data that each API server keeps for itself. */
 export const thisServerOption = option(flag, {
   default: false,
   help: 'Ask only the API server of the kubeconfig, where several have the same objects',

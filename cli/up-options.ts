@@ -4,7 +4,7 @@ import { flag } from '../shared/config/option-types.ts'
 import { outputOption } from './output.ts'
 import { uiActionsOption } from './ui/actions-option.ts'
 
-/** What `kubestage up` can be told. */
+/** Defines the options of `kubestage up`. */
 export const upOptions = {
   ...clusterOptions,
   detach: option(flag, {

@@ -1,10 +1,10 @@
 import type { Clock } from '../../shared/clock/clock.ts'
 import { withinLimit } from '../../shared/clock/within-limit.ts'
 
-/** Names what did not happen in time. */
+/** Thrown when a step did not happen in time; the message names the step. */
 export class TimeIsUp extends Error {}
 
-/** One time limit for several steps. */
+/** Shares one time limit between several steps. */
 export class Deadline {
   readonly #clock: Clock
   readonly #timeoutMs: number
@@ -16,7 +16,7 @@ export class Deadline {
     this.#endMs = clock.monotonic() + timeoutMs
   }
 
-  /** Resolves when the step does; rejects with a {@link TimeIsUp} when the time is over before. */
+  /** Resolves when the step does. Rejects with a {@link TimeIsUp} if the time limit ends first. */
   async within(step: string, work: Promise<unknown>): Promise<void> {
     const leftMs = Math.max(0, this.#endMs - this.#clock.monotonic())
     if (await withinLimit(work, leftMs, this.#clock)) return

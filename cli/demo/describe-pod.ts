@@ -1,6 +1,6 @@
 import type { ContainerState, Pod, WatchEvent } from '../../shared/api/types.ts'
 
-/** One line about a watch event, as a person would tell it. */
+/** Describes a watch event of a pod in one line for people. */
 export function describeChange({ type, object }: WatchEvent<Pod>): string {
   const { metadata, status } = object
   const containers = (status?.containerStatuses ?? []).map(({ name, state }) => `${name} ${describeState(state)}`)

@@ -1,15 +1,18 @@
 import type { ContainerState, ContainerStatus, Event, Pod } from '../../shared/api/types.ts'
 
-/** Enough to tell why a pod does not run; a crash loop repeats itself. */
+/** Bounds the events that are shown: a crash loop repeats its events. */
 const maxEvents = 8
 
-/** A container's last lines of log. */
+/** Holds the last lines of a container's log. */
 export interface LogEnd {
   container: string
   lines: readonly string[]
 }
 
-/** What there was to see of a pod: its containers' states, its events, and the ends of their logs; a line each. */
+/**
+ * Describes the last known state of a pod, one fact a line: container states, conditions, events and the ends of the
+ * logs.
+ */
 export function lastSeen(pod: Pod | undefined, events: readonly Event[], logs: readonly LogEnd[]): string[] {
   if (!pod) return ['there is no such pod']
   const { phase, containerStatuses = [], conditions = [] } = pod.status ?? {}

@@ -21,7 +21,9 @@ export interface DemoOptions {
 
 const defaultTimeoutMs = 60_000
 
-/** Runs the demo on a cluster of its own. Resolves to whether all went as it should; if not, it has been told why. */
+/**
+ * Runs the demo on a cluster of its own. Resolves to whether every step succeeded; if not, the narrator has said why.
+ */
 export async function runDemo(options: DemoOptions = {}): Promise<boolean> {
   const { timeoutMs = defaultTimeoutMs, narrator = createNarrator(realClock) } = options
   const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-demo-'))

@@ -1,9 +1,9 @@
-/** What one look at the machine found. */
+/** Reports the result of one check of the machine. */
 export interface Finding {
   name: string
-  /** `degraded`: it works, but not all of it; `bad`: a cluster cannot start. */
+  /** `good`: all works; `degraded`: part of it works; `bad`: a cluster cannot start. */
   state: 'good' | 'degraded' | 'bad'
   found: string
-  /** How to get the rest. */
+  /** What the user can do about it. */
   remedy?: string
 }

@@ -7,7 +7,7 @@ import { possibleIsolation } from '../../kubelet/runtime/process/isolation.ts'
 import { whyRefused } from '../../shared/config/system-errors.ts'
 import type { Finding } from './finding.ts'
 
-/** What runs us. */
+/** Reports the versions of Kubestage and Node. Degraded on systems other than Linux, which have no isolation. */
 export async function program(): Promise<Finding> {
   const { platform, arch, versions } = process
   const found = `Kubestage ${version} with Node ${versions.node} on ${platform} ${arch}`
@@ -16,7 +16,9 @@ export async function program(): Promise<Finding> {
   return { name: 'program', state: 'degraded', found, remedy }
 }
 
-/** What starts containers. */
+/**
+ * Checks that perl, which starts containers, is installed. Bad without it: `--kubelet=false` is then the only choice.
+ */
 export async function perl(): Promise<Finding> {
   const name = 'perl'
   const found = await tryProgram('perl', ['-e', 'printf "%vd", $^V'])
@@ -38,7 +40,7 @@ const moreLevels = {
   host: 'more needs Linux, Perl, and the right to make namespaces: try sudo, or a container that may mount (--privileged)',
 } as const
 
-/** What containers can have for themselves. */
+/** Reports how much isolation containers can get on this machine: namespaces and file systems of their own. */
 export async function containers(): Promise<Finding> {
   const name = 'containers'
   let rootDir: string
@@ -67,7 +69,7 @@ export async function cgroups(): Promise<Finding> {
   }
 }
 
-/** What a terminal inside a container needs. */
+/** Checks that `@lydell/node-pty` can be loaded, which `kubectl exec -it` needs. */
 export async function terminals(): Promise<Finding> {
   try {
     await import('@lydell/node-pty')

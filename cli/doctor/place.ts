@@ -7,7 +7,7 @@ import type { Finding } from './finding.ts'
 /** What a start needs to write: objects, certificates, logs, and what containers write. */
 const plentyBytes = 100 * 1024 * 1024
 
-/** Whether the state folder, or the first of its parents that is there, can be written. */
+/** Checks that the state folder, or its nearest parent that exists, can be written, and reports its free space. */
 export async function stateFolder(stateDir: string): Promise<Finding> {
   const name = 'state'
   const remedy = 'choose another folder with --state-dir'
@@ -38,7 +38,7 @@ export interface ListeningOptions {
   stateDir: string
 }
 
-/** Whether an API server can listen where it would. */
+/** Checks that an API server can listen at the host and port of the settings. */
 export async function listening({ host, port, isChosen, stateDir }: ListeningOptions): Promise<Finding> {
   const name = 'port'
   const { running } = findRunning(stateDir)

@@ -10,8 +10,8 @@ import type { Finding } from './finding.ts'
 const mostShown = 8
 
 /**
- * Whether programs that are no containers have ports of the examples, or of the pods of the cluster that runs, at all
- * addresses.
+ * Reports programs outside containers that listen at all addresses on a port of the examples, or of a pod of the
+ * running cluster.
  */
 export async function podPorts(stateDir: string): Promise<Finding> {
   const name = 'pod ports'

@@ -12,7 +12,7 @@ for folder in $PATH; do
   [ -x "$folder/kubectl" ] && [ -f "$folder/kubectl" ] && echo "$folder/kubectl"
 done`
 
-/** The first counts; the others explain surprises. */
+/** Reports every kubectl on PATH. Only the version of the first one is judged; the others explain surprises. */
 export async function kubectl(): Promise<Finding> {
   const name = 'kubectl'
   const all = (await tryProgram('/bin/sh', ['-c', `${everyKubectl}; true`]))?.split('\n').filter(Boolean) ?? []
@@ -32,7 +32,7 @@ async function versionOf(file: string): Promise<string | undefined> {
   return /"gitVersion":\s*"([^"]+)"/.exec(answer ?? '')?.[1]
 }
 
-/** Only docker-compose and images need it. */
+/** Reports docker and docker-compose. Only `docker-compose up` and images need them. */
 export async function docker(): Promise<Finding> {
   const name = 'docker'
   const [client, daemon, plugin, standalone] = await Promise.all([

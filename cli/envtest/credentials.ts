@@ -23,7 +23,10 @@ export function servingPair({ certDir, certFile, keyFile }: KubeApiserverSetting
   return made
 }
 
-/** Those of `--client-ca-file`, in PEM; an empty text where it is not given. */
+/**
+ * Returns the certificates of `--client-ca-file` in PEM, or an empty text without the flag. Throws a ConfigError if the
+ * file has no certificate.
+ */
 export function clientCertificates({ clientCaFile: file }: KubeApiserverSettings): string {
   if (!file) return ''
   const read = (): string => {
@@ -34,7 +37,10 @@ export function clientCertificates({ clientCaFile: file }: KubeApiserverSettings
   return explained(read, `--client-ca-file: ${file} has no certificates in PEM`)
 }
 
-/** What signs tokens, where `--service-account-signing-key-file` says. */
+/**
+ * Returns the key pair that signs tokens, from `--service-account-signing-key-file`; undefined without the flag. Throws
+ * a ConfigError if the file has no private key.
+ */
 export function signingKey({ signingKeyFile: file }: KubeApiserverSettings): SigningKeySource | undefined {
   if (!file) return undefined
   const read = (): SigningKeySource => {

@@ -16,8 +16,8 @@ const answers: Record<string, string> = {
 }
 
 /**
- * What envtest starts as `etcd`: it says that it is well, and keeps nothing, for our API server keeps its objects
- * itself. Resolves when it listens.
+ * Runs the program that envtest starts as `etcd`. It answers health checks and stores nothing, because Kubestage's API
+ * server keeps its objects itself. Resolves when it listens.
  */
 export async function runEtcd(args: readonly string[]): Promise<void> {
   const flags = parseGoFlags(args)

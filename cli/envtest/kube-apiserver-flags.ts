@@ -4,7 +4,7 @@ import { cidr, flag, port } from '../../shared/config/option-types.ts'
 import { parseGoFlags, refuseUnknown } from './go-flags.ts'
 import { upstreamKubeApiserverFlags } from './upstream-flags.ts'
 
-/** What each flag does here; the names are upstream's but for the last two. */
+/** Says what each flag does in Kubestage. All names but the last two are kube-apiserver's. */
 export const kubeApiserverFlags = {
   'bind-address': 'address to listen on (default 127.0.0.1)',
   'secure-port': 'port to listen on (default 6443)',
@@ -24,7 +24,7 @@ export const kubeApiserverFlags = {
 
 type Flag = keyof typeof kubeApiserverFlags
 
-/** Taken without a word: what they ask for is so anyway, or makes no difference to a client. */
+/** Flags that are accepted silently: what they ask for is the case anyway, or makes no difference to a client. */
 const taken = new Set([
   'advertise-address',
   'allow-privileged',
@@ -52,14 +52,14 @@ export interface KubeApiserverSettings {
   featureGates: Record<string, boolean>
   controllers: boolean
   node: boolean
-  /** Flags, and parts of their values, that do nothing here. */
+  /** Flags, and parts of their values, that have no effect here; each is logged as a warning. */
   ignored: { flag: string; value?: string }[]
 }
 
-/** Of `--authorization-mode`; without one that is here, RBAC decides. */
+/** Known values of `--authorization-mode`. RBAC decides if the flag names none of them. */
 const authorizers = ['AlwaysAllow', 'Node', 'RBAC']
 
-/** Of `--enable-admission-plugins`: those that are on anyway. The others of upstream are not here. */
+/** Values of `--enable-admission-plugins` that are always on. Kubestage has no other plugins of upstream. */
 const admissionPlugins = new Set(
   `CertificateApproval CertificateSigning CertificateSubjectRestriction DefaultIngressClass DefaultStorageClass
     DefaultTolerationSeconds LimitRanger MutatingAdmissionPolicy MutatingAdmissionWebhook NamespaceLifecycle

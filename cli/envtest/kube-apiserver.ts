@@ -21,8 +21,8 @@ const controllerManager = {
 }
 
 /**
- * What envtest starts as `kube-apiserver`: an API server and, like the real one, nothing else unless asked for.
- * Resolves when it serves.
+ * Runs the program that envtest starts as `kube-apiserver`: an API server and, as with the real one, nothing else
+ * unless a flag asks for it. Resolves when it serves.
  */
 export async function runKubeApiserver(args: readonly string[]): Promise<void> {
   const settings = readKubeApiserverFlags(args)

@@ -48,7 +48,7 @@ export const upstreamKubeApiserverFlags = new Set(
   `.match(/\S+/g),
 )
 
-/** Flags of etcd 3.6, from its --help. */
+/** Lists the flags of etcd 3.6, taken from its `--help`. */
 export const upstreamEtcdFlags = new Set(
   `
     advertise-client-urls auth-token auth-token-ttl auto-compaction-mode auto-compaction-retention auto-tls

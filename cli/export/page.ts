@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 import { uiAssets } from '../../apiserver/ui/assets.ts'
 
-/** The page as one file, with the lines of a record in it. Nothing of the record is markup or a script. */
+/**
+ * Returns the page as one HTML file that contains the lines of a record. No text of the record can become markup or a
+ * script.
+ */
 export async function page(lines: readonly string[]): Promise<string> {
   const assets = await uiAssets()
   const text = (name: string): string => assets.get(name)?.bytes.toString('utf8') ?? ''

@@ -29,7 +29,7 @@ interface Part {
 const mostLanes = 400
 const titleHeight = 30
 
-/** An SVG file. Throws a UsageError where the record has nothing of what is asked for. */
+/** Draws a record as an SVG file. Throws a UsageError if the record has nothing of the view that is asked for. */
 export function picture(story: Story, how: How): string {
   const { title, parts: drawnParts } = drawn[how.view](story, how)
   const markup = drawnParts.map(({ of }) => renderToString(of)).join('')

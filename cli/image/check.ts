@@ -3,7 +3,10 @@ import type { ImageSource, ShownMeaning } from './source.ts'
 
 export type CheckedContainer = Pick<NamedContainer, 'object' | 'container'> & ShownMeaning
 
-/** What each container in manifests would run, and whether it can: what may be in a volume is taken to be there. */
+/**
+ * Returns for each container of the manifests what it would run, and whether that program exists. Files that a volume
+ * may contain are taken to exist.
+ */
 export async function checkContainers(files: readonly string[], source: ImageSource): Promise<CheckedContainer[]> {
   const containers = await containersOf(files)
   return await Promise.all(

@@ -8,11 +8,11 @@ export interface NamedContainer {
   container: string
   image: string
   own: OwnCommand
-  /** Where volumes are mounted, which may have any file. */
+  /** Mount paths of volumes; a volume may contain any file. */
   mounts: string[]
 }
 
-/** All containers of the pods that manifests speak of, whatever makes the pods. */
+/** Returns all containers of the pods that the manifests describe, of any kind that makes pods. */
 export async function containersOf(files: readonly string[]): Promise<NamedContainer[]> {
   const manifests = await readManifests(files)
   return manifests.flatMap(({ object }) => {
@@ -28,11 +28,11 @@ export async function containersOf(files: readonly string[]): Promise<NamedConta
   })
 }
 
-/** Whether a file is, or may be, in a volume. */
+/** Returns whether the file lies on a mounted volume, or may. */
 export const isMounted = (mounts: readonly string[], file: string): boolean =>
   mounts.some((mount) => `${file}/`.startsWith(mount.endsWith('/') ? mount : `${mount}/`))
 
-/** A Pod's own, a template's, or that of a CronJob's template's template. */
+/** Returns the pod spec of a Pod, of a template, or of a CronJob's job template. */
 function podSpecOf(object: KubeObject): Partial<PodSpec> | undefined {
   const spec = object.spec as
     | { template?: { spec?: PodSpec }; jobTemplate?: { spec?: { template?: { spec?: PodSpec } } } }

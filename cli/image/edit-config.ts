@@ -4,20 +4,20 @@ import { ConfigError } from '../../shared/config/option.ts'
 import { parseYaml } from '../../shared/config/yaml.ts'
 import { readRegularFile } from '../../shared/files/regular-file.ts'
 
-/** One entry of a map in a config file. */
+/** Describes a change of one entry in a map of a config file. */
 export interface Edit {
-  /** Of the map: `image`. */
+  /** Key of the map in the file, such as `image`. */
   key: string
   pattern: string
-  /** Absent: the entry goes. */
+  /** Absent: the entry is removed. */
   value?: string | string[]
 }
 
 type Content = Record<string, Record<string, unknown> | undefined>
 
 /**
- * Writes entries into a YAML file, and leaves all else as it is, comments too. Throws where the file is written in a
- * way that it cannot follow.
+ * Writes entries into a YAML file and leaves everything else as it is, including comments. Throws a ConfigError if the
+ * map is written in a style that cannot be edited.
  */
 export function editConfigFile(file: string, edits: readonly Edit[]): void {
   const before = readIfThere(file)

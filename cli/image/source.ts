@@ -6,7 +6,7 @@ import type { Origin } from '../../shared/config/resolve.ts'
 export type ShownEntry = Omit<KnownEntry, 'origin'> & { origin: string }
 export type ShownMeaning = Omit<ImageMeaning, 'entries'> & { entries: ShownEntry[] }
 
-/** The source of image mappings: a running cluster, or a configuration. */
+/** Answers what images stand for, from a running cluster or from a configuration. */
 export interface ImageSource {
   entries(): Promise<ShownEntry[]>
   meaning(image: string, own: OwnCommand): Promise<ShownMeaning>
@@ -18,7 +18,7 @@ export interface ConfiguredImages {
   imageStopSignal: Record<string, string>
 }
 
-/** Whether flags, variables or a config file said what images stand for. */
+/** Says for each option about images whether a flag, a variable or a config file set it. */
 export type ImageOrigins = Record<keyof ConfiguredImages, Origin>
 
 export const imageOrigins = ({ image, imagePath, imageStopSignal }: ImageOrigins): ImageOrigins => ({
@@ -27,7 +27,7 @@ export const imageOrigins = ({ image, imagePath, imageStopSignal }: ImageOrigins
   imageStopSignal,
 })
 
-/** Of a configured entry, `origins` tell more. */
+/** Replaces the origin `configuration` by the flag, variable or file that set the option, if `origins` are known. */
 export function shownEntry(entry: KnownEntry, origins: ImageOrigins | undefined): ShownEntry {
   if (entry.origin !== 'configuration' || !origins) return entry
   return { ...entry, origin: origins[entry.command ? 'image' : entry.path ? 'imagePath' : 'imageStopSignal'] }
@@ -38,7 +38,7 @@ export const shownMeaning = (meaning: ImageMeaning, origins: ImageOrigins | unde
   entries: meaning.entries.map((entry) => shownEntry(entry, origins)),
 })
 
-/** What `kubestage up` would make of this configuration. */
+/** Answers as `kubestage up` would with this configuration. */
 export async function configuredImages(
   { image, imagePath, imageStopSignal }: ConfiguredImages,
   origins: ImageOrigins,

@@ -9,20 +9,23 @@ import type { KeyPair } from '../../shared/pki/certificate.ts'
 import { readIfExists, writePrivately } from '../../shared/pki/files.ts'
 import { kubeconfig } from '../../shared/pki/kubeconfig-file.ts'
 
-/** Not the folder of a cluster: a node may join one that runs in the same folder. */
+/**
+ * Defines the `--state-dir` flag of a node. Its default differs from a cluster's, because a node may join a cluster
+ * that runs in the same folder.
+ */
 export const nodeFolderOption = option(folder, {
   default: '.kubestage-node',
   help: "Folder of the node: its credentials, the kubelet's files, its log",
 })
 
-/** What a node remembers of how it joined. */
+/** Holds what a node remembers of the cluster that it joined. */
 export interface Joined {
   nodeName: string
-  /** URLs. */
+  /** URLs of the API servers. */
   servers: readonly string[]
 }
 
-/** The folder of one node that joined a cluster. The token is not kept in it. */
+/** Names the files of a node that joined a cluster. The token is never stored there. */
 export class NodeFolder {
   readonly root: string
   readonly kubeconfig: string

@@ -2,7 +2,7 @@ import { type BootstrapToken, parseToken, tokenForm } from '../../shared/api/boo
 import { option, UsageError } from '../../shared/config/option.ts'
 import { flag, names, text } from '../../shared/config/option-types.ts'
 
-/** Of `kubestage join`; names are kubeadm's. */
+/** Defines the flags of `kubestage join` about discovery; their names are kubeadm's. */
 export const discoveryOptions = {
   token: option(
     { ...text, placeholder: 'TOKEN' },
@@ -33,7 +33,7 @@ interface Words {
   caCertHash: readonly string[]
 }
 
-/** What the command line says. Throws a UsageError. */
+/** Reads the arguments of `kubestage join`. Throws a UsageError if a server, the token or a hash is malformed. */
 export function wantedBy(
   places: readonly string[],
   { token: text, discoveryTokenCaCertHash, caCertHash }: Words,

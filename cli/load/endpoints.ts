@@ -16,7 +16,7 @@ export interface Endpoint {
   elsewhere?: string
 }
 
-/** What is known of the place that requests are sent from. */
+/** Describes the machine that requests are sent from. */
 export interface Here {
   /** Host of the API server's URL. */
   server: string
@@ -27,8 +27,8 @@ export interface Here {
 type PodFacts = Pick<Pod, 'metadata' | 'spec' | 'status'>
 
 /**
- * The endpoints of a Service's slices, by the name of its port. Only addresses of pods of this cluster count: a slice
- * can name any address there is.
+ * Returns the endpoints of a Service's EndpointSlices that belong to the named port. Only addresses of pods of this
+ * cluster count, because a slice can contain any address.
  */
 export function sliceEndpoints(
   slices: Iterable<EndpointSlice>,
@@ -50,7 +50,7 @@ export function sliceEndpoints(
   return [...found.values()]
 }
 
-/** Pods themselves as endpoints. */
+/** Returns the running pods themselves as endpoints, for load without a Service. */
 export function podEndpoints(
   pods: Iterable<PodFacts>,
   { portOf, here }: { portOf(pod: PodFacts): number; here: Here },
@@ -64,7 +64,10 @@ export function podEndpoints(
   })
 }
 
-/** Those that new connections go to, as kube-proxy chooses: the ready ones, or else those that end and still serve. */
+/**
+ * Returns the endpoints that new connections go to, as kube-proxy chooses them: the ready ones or, if none is ready,
+ * the terminating ones that still serve.
+ */
 export function chosen(endpoints: readonly Endpoint[]): Endpoint[] {
   const reachable = endpoints.filter(({ elsewhere }) => elsewhere === undefined)
   const ready = reachable.filter(({ isReady }) => isReady)

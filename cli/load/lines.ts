@@ -4,7 +4,7 @@ import type { Sample } from './request.ts'
 /** The pod or Service whose requests a line counts. */
 export type LineOf = Pick<RecordedLoad, 'target' | 'namespace' | 'uid' | 'service'>
 
-/** What clients saw, interval by interval from `fromMs` on, as lines of a record. */
+/** Summarizes what clients saw as lines of a record, one for each interval of `eachMs` from `fromMs` on. */
 export function intervalLines(
   samples: readonly Sample[],
   { fromMs, eachMs, of }: { fromMs: number; eachMs: number; of: LineOf },

@@ -54,7 +54,7 @@ export const loadOptions = {
   output: option(oneOf('text', 'json'), { default: 'text', short: 'o', help: 'How to print' }),
 }
 
-/** Whether a run fails by its lost requests. */
+/** Returns whether the run fails because of its lost requests. */
 export const isTooMany = (lost: number, most: number): boolean => most !== noBound && lost > most
 
 function checkedPath(value: string): string {

@@ -21,13 +21,13 @@ interface Row {
   lastLostAt?: string
 }
 
-/** What `-o json` prints. */
+/** Describes the output of `kubestage load -o json`. */
 export interface LoadReport extends Row {
   target: string
   namespace: string
   seconds: number
   notSent: number
-  /** Those that lost most first. Without a name: requests while clients knew of no pod. */
+  /** Sorted by lost requests, most first. The row without a name has the requests sent while clients knew no pod. */
   pods: (Row & { name: string; uid: string })[]
 }
 
@@ -55,7 +55,7 @@ function rowOf({ sent, answered, losses, latencies, firstLostMs, lastLostMs }: P
 /** More pods than these are counted in JSON alone. */
 const mostRows = 50
 
-/** The head, a line for each pod, and the sum. */
+/** Returns the rows of the table: the head, a line for each pod, and the sum. */
 export function tableOf(report: LoadReport): string[][] {
   const shown = report.pods.slice(0, mostRows)
   const left = report.pods.length - shown.length

@@ -2,13 +2,13 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { request } from '../../shared/http/node-http.ts'
 import type { LossKind } from '../../shared/record/format.ts'
 
-/** One request; times in milliseconds of one clock. */
+/** Holds the result of one request. Times are in milliseconds of the same clock. */
 export interface Sample {
   startMs: number
   endMs: number
-  /** `lost`: the request reached no process, or was refused with a 5xx; `cut`: it was under way. */
+  /** `lost`: the request reached no process, or was answered with a 5xx; `cut`: it failed after a process had it. */
   outcome: 'answered' | 'lost' | 'cut'
-  /** How it was lost or cut. */
+  /** Present if the request was lost or cut. */
   kind?: LossKind
 }
 

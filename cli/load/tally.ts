@@ -2,16 +2,16 @@ import { type Losses, lossKinds } from '../../shared/record/format.ts'
 import { Latencies } from './latencies.ts'
 import type { Sample } from './request.ts'
 
-/** What became of the requests to one pod. */
+/** Counts the results of the requests to one pod. */
 export interface PodTally {
-  /** Empty for requests that no pod got, since clients knew of none. */
+  /** Empty for requests that went to no pod, because clients knew none. */
   name: string
   uid: string
   sent: number
   answered: number
   losses: Losses
   latencies: Latencies
-  /** Of lost requests, in milliseconds of the cluster. */
+  /** When the first and the last request were lost, in milliseconds of the cluster. */
   firstLostMs?: number
   lastLostMs?: number
 }
@@ -20,12 +20,12 @@ export interface PodTally {
 const mostPods = 1_000
 const others = { name: '(other pods)', uid: 'others' }
 
-/** What became of all requests, and of those to each pod. */
+/** Counts the results of all requests, in total and for each pod. */
 export class Tally {
   readonly all = fresh({ name: '', uid: '' })
   readonly pods = new Map<string, PodTally>()
 
-  /** `tookMs`: in the machine's time. */
+  /** Adds a sample. `tookMs` is in milliseconds of the machine. */
   add(pod: { name: string; uid: string }, { startMs, kind }: Sample, tookMs: number): void {
     for (const tally of [this.all, this.#of(pod)]) {
       tally.sent++

@@ -1,7 +1,7 @@
 import { hasEnded } from '../../shared/api/pod-phase.ts'
 import type { Node, Pod } from '../../shared/api/types.ts'
 
-/** What state a node is in, why, and how many pods are there. */
+/** Summarizes a node: its status, pressure, taints and the number of its pods. */
 export interface NodeSummary {
   name: string
   status: string
@@ -19,7 +19,7 @@ export const summaryOf = (node: Node, pods: readonly Pod[]): NodeSummary => ({
   pods: pods.filter((pod) => pod.spec.nodeName === node.metadata.name && !hasEnded(pod)).length,
 })
 
-/** For a table: a head, and a line for each. */
+/** Returns the rows of a table: a head, and a line for each node. */
 export const tableOf = (nodes: readonly NodeSummary[]): string[][] => [
   ['NAME', 'STATUS', 'PRESSURE', 'TAINTS', 'PODS'],
   ...nodes.map(({ name, status, pressure, taints, pods }) => [

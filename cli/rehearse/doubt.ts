@@ -5,9 +5,9 @@ import type { Thresholds } from './thresholds.ts'
 import type { Way } from './ways.ts'
 import { podGraceSeconds, type Workload } from './workload.ts'
 
-/** How a death was watched. */
+/** Describes the conditions under which a death was observed. */
 export interface Pace {
-  /** Times the machine's own. */
+  /** Speed of the cluster's time, as a multiple of the machine's. */
   scale: number
   thresholds: Thresholds
   endpointDelayMs: number
@@ -18,7 +18,8 @@ export interface Death {
 }
 
 /**
- * Found by comparing times: what a program, or the machine, needs for a step counts as many times as time is faster.
+ * Faults found by comparing times: what a program, or the machine, needs for a step counts as many times as time is
+ * faster.
  */
 const timed: readonly Fault[] = [
   'goes-on-after-term',
@@ -30,12 +31,12 @@ const timed: readonly Fault[] = [
   'stops-too-soon',
   'cuts-requests',
 ]
-/** A program that gets no TERM serves until it is killed. */
+/** Faults of programs that get no TERM, and so serve until they are killed. */
 const deaf: readonly Fault[] = ['no-term-handler', 'shell-swallows-term', 'ignores-term']
 
 /**
- * Faults of which faster time leaves open whether they are there: found, for all that a manifest says, or missed. None
- * in real time.
+ * Returns the faults that faster time leaves undecided: those found whose cause is not certain from the manifest, and
+ * those that may have been missed. Returns none in real time.
  */
 export function doubtsOf(death: Death, rehearsal: Rehearsal, pace: Pace): Fault[] {
   if (pace.scale === 1) return []

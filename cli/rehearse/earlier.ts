@@ -6,13 +6,13 @@ import { at, listAt, msOf, numberAt, plain, textAt } from '../../ui/story/text.t
 import { readNamedFile } from '../named-file.ts'
 import { type Status, statuses, statusOf } from './status.ts'
 
-/** What a trend needs of a JSON report that was made before. */
+/** Holds what a trend needs of an earlier JSON report. */
 export interface Earlier {
-  /** The name of its file, without `.json`. */
+  /** Name of the report's file, without `.json`. */
   label: string
   /** Absent in reports that do not say when they were made. */
   timeMs?: number
-  /** By the name of a workload. */
+  /** Keyed by the name of a workload, then of a way. */
   workloads: Map<string, Map<string, EarlierWay>>
 }
 

@@ -8,7 +8,7 @@ function exitCodes({ status }: Pod): (number | undefined)[] {
   return own.map(({ state }) => state?.terminated?.exitCode)
 }
 
-/** Whether nothing of the pod will run any more; a witness may still look on. */
+/** Returns whether no container of the pod will run again; the witness may still be running. */
 export function isOver(pod: Pod): boolean {
   const { spec } = pod
   if (hasEnded(pod)) return true

@@ -14,7 +14,10 @@ export interface LoadTarget {
   untilMs: number
 }
 
-/** What clients of one pod saw, as lines of a record; longer intervals where there would be too many. */
+/**
+ * Summarizes what clients of one pod saw as lines of a record. The intervals grow where their number would exceed the
+ * limit.
+ */
 export function loadLines(samples: readonly Sample[], { untilMs, ...of }: LoadTarget): RecordedLoad[] {
   const meant = samples.filter(({ startMs }) => startMs <= untilMs)
   const fromMs = meant.reduce((first, { startMs }) => Math.min(first, startMs), Number.POSITIVE_INFINITY)

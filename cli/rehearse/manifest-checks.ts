@@ -13,11 +13,11 @@ interface Place {
 /** Each looks at one container, and finds nothing, or one fault. */
 type Check = (place: Place) => Omit<Finding, 'container'> | undefined
 
-/** What can be known before anything runs. */
+/** Returns the findings that need no running pod. */
 export function checkManifest(workload: Workload): Finding[] {
   const { spec } = workload.template
   const graceSeconds = podGraceSeconds(workload)
-  // Those that run before the others have ended by themselves when the pod is to end.
+  // Other init containers have ended by the time the pod is deleted.
   const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')
   const containers = [...sidecars, ...spec.containers]
   return containers.flatMap((container) =>

@@ -15,7 +15,7 @@ export async function readManifests(files: readonly string[]): Promise<{ file: s
   })
 }
 
-/** Whether an argument names a file, and not an image. */
+/** Returns whether the argument names a manifest, as opposed to an image. */
 export function isManifest(argument: string): boolean {
   if (/\.(ya?ml|json)$/i.test(argument)) return true
   return statSync(argument, { throwIfNoEntry: false })?.isFile() ?? false

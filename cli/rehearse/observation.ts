@@ -6,34 +6,37 @@ import type { RecordedLoad } from '../../shared/record/format.ts'
 import type { LoadSummary } from './load-summary.ts'
 import { WITNESS } from './witness.ts'
 
-/** What was seen of one death. */
+/** Holds what was observed of one death. */
 export interface Observation {
   /** The kubelet's record; absent when it could not write one. */
   termination?: Termination
-  /** As it was seen last. */
+  /** Last state of the pod that was seen. */
   pod?: Pod
   /** Names of processes that outlived the one that had started them. */
   children?: string[]
-  /** Only where it was to be restarted. */
+  /** Present only if the pod was to be restarted. */
   comesBack?: boolean
   load?: LoadSummary
-  /** The same by time. */
+  /** The load by time, in intervals. */
   loads?: RecordedLoad[]
 }
 
-/** How a container was stopped, in numbers. */
+/** Says in numbers how a container was stopped. */
 export interface Stop {
   name: string
   graceSeconds: number
   usedSeconds: number
   exitCode?: number
   hook?: { outcome: string; seconds: number; message?: string; exitCode?: number; httpStatus?: number }
-  /** The signal that asked: mostly TERM. */
+  /** Signal that asked the container to stop: mostly TERM. */
   asked?: { signal: string; disposition?: string }
   killed: boolean
 }
 
-/** Of each container but the witness; without a record no more is known than how it exited. */
+/**
+ * Returns how each container but the witness was stopped. Without a record, only exit codes are known, and killed
+ * containers are left out.
+ */
 export function stopsOf({ termination, pod }: Observation): Stop[] {
   if (termination) return (termination.containers ?? []).map(stopOf).filter(({ name }) => name !== WITNESS)
   return (pod?.status?.containerStatuses ?? []).flatMap(({ name, state }) => {
@@ -42,10 +45,10 @@ export function stopsOf({ termination, pod }: Observation): Stop[] {
     return isTold ? [{ name, exitCode, graceSeconds: 0, usedSeconds: 0, killed: false }] : []
   })
 }
-/** Only a record tells the requests, with their users and times. */
+/** Exit code of a container that SIGKILL ended. Only a record says what preceded the kill. */
 const KILLED = 137
 
-/** A container that had ended before the first step has none; an empty list may be left out. */
+/** A container that had ended before the first step has no steps, and the record may omit an empty list. */
 function stopOf({ name, gracePeriodSeconds, used, exitCode, steps = [] }: TerminatedContainer): Stop {
   const hook = steps.find((step) => step.name === 'PreStop')
   const signals = steps.filter((step) => step.name.startsWith('SIG'))

@@ -3,7 +3,7 @@ import { decimal, duration, names, text, wholeNumber } from '../../shared/config
 import { endpointDelay } from '../load/endpoint-delay.ts'
 import { exitCodes } from './exit-codes.ts'
 
-/** What `kubestage rehearse` can be told beside what a cluster can be told. */
+/** Defines the options that `kubestage rehearse` has beside those of a cluster. */
 export const rehearseOptions = {
   ways: option(names, { default: [], help: 'Only these ways; repeatable. By default all (below)' }),
   load: option(text, {

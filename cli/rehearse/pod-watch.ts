@@ -3,9 +3,9 @@ import type { Client, ObjectRef } from '../../shared/client/client.ts'
 import { pods } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 
-/** One pod, as it changes. */
+/** Watches one pod. */
 export class PodWatch {
-  /** As it was seen last. */
+  /** Last state of the pod that was seen. */
   last: Pod | undefined
   #isGone = false
   readonly #ended = new AbortController()
@@ -13,7 +13,7 @@ export class PodWatch {
   readonly #listeners = new Set<() => void>()
   #failure: unknown
 
-  /** `clock`: the machine's. */
+  /** Starts the watch. `clock` is the machine's clock. */
   constructor(client: Client, { namespace, name }: Required<ObjectRef>, clock: Clock) {
     this.#clock = clock
     this.#follow(client, { namespace, name }).catch((error) => {
@@ -26,7 +26,10 @@ export class PodWatch {
     return this.#isGone
   }
 
-  /** Resolves to whether the condition came to hold in time; at once when the pod is gone. */
+  /**
+   * Resolves to whether the condition held before the timeout. Resolves at once when the pod is gone, and rejects if
+   * the watch fails.
+   */
   async until(condition: (pod: Pod) => boolean, timeoutMs: number): Promise<boolean> {
     const holds = (): boolean => this.last !== undefined && condition(this.last)
     await new Promise<void>((resolve, reject) => {

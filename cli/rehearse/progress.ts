@@ -1,6 +1,6 @@
 import { isBad, type Rehearsal, verdictOf } from './report.ts'
 
-/** One death, as soon as it is over. */
+/** Reports a death as soon as it is over. */
 export interface Done {
   workload: string
   rehearsal: Rehearsal

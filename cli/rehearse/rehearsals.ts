@@ -18,18 +18,18 @@ import { sharedThings, type Workload } from './workload.ts'
 
 export interface RehearsalsOptions extends Omit<DeathOptions, 'stage'> {
   stages: Stages
-  /** Times the machine's own pace. */
+  /** Speed of the cluster's time, as a multiple of the machine's. */
   timeScale: number
-  /** Pods at a time. */
+  /** Number of pods that are shut down at the same time. */
   jobs: number
   onProgress(done: Done): void
 }
 
-/** What holds for every way alike, and is said once. */
+/** Faults that hold for every way of a workload, and are reported once. */
 const forAllWays: readonly Fault[] = ['refused', 'unknown-image', 'ends-by-itself']
 export const REAL_TIME = 1
 
-/** What was found out of each death. */
+/** Shuts down pods and keeps the result of each death. */
 export class Rehearsals {
   readonly #options: RehearsalsOptions
   readonly #found = new Map<Task, Rehearsal>()
@@ -51,7 +51,9 @@ export class Rehearsals {
     this.#found.delete(task)
   }
 
-  /** Shuts them down: first the ways of single pods, then those of a node, one after the other. */
+  /**
+   * Shuts down the pods of the tasks: first for the ways of single pods, then for those of a node, one after the other.
+   */
   async let(tasks: readonly Task[], timeScale: number): Promise<void> {
     const { stages, jobs } = this.#options
     if (tasks.length === 0) return
@@ -111,7 +113,7 @@ export class Rehearsals {
   }
 }
 
-/** What is bad in a way like it, too, is worth a note here. */
+/** Returns the findings, the worst first. A fault that is bad in the similar way, too, becomes a note. */
 function asNoted(findings: readonly Finding[], inOther: readonly Finding[] = []): Finding[] {
   const isKnown = ({ fault, container }: Finding): boolean =>
     inOther.some((other) => isBad(other) && other.fault === fault && other.container === container)

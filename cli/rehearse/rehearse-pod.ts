@@ -20,13 +20,13 @@ export interface PodOptions {
   stage: Stage
   workload: Workload
   way: Way
-  /** Milliseconds of the machine. */
+  /** In milliseconds of the machine. */
   readyTimeoutMs: number
-  /** Milliseconds of the cluster. */
+  /** In milliseconds of the cluster. */
   endpointDelayMs: number
 }
 
-/** What keeps a pod from being let die. */
+/** Thrown if a pod cannot be rehearsed; `finding` says why. */
 export class NotRehearsed extends Error {
   readonly finding: Finding
   constructor(finding: Finding) {
@@ -35,13 +35,13 @@ export class NotRehearsed extends Error {
   }
 }
 
-/** What a program needs to set its handlers after it counts as ready, by the machine's clock. */
+/** Time for a program to set its handlers after its pod became ready, by the machine's clock. */
 const SETTLE_MS = 1_000
-/** What everything else may take, by the machine's clock. */
+/** Time limit for everything else, by the machine's clock. */
 const MARGIN_MS = 40_000
-/** A record is written behind the pod's last status. */
+/** Time limit for the record, which is written after the pod's last status. */
 const RECORD_MS = 6_000
-/** How often a pod is created, at most. */
+/** Limits how often a pod is created. */
 const STARTS = 10
 const RETRY_MS = 200
 /** Of a node: a rehearsal has one, and enough of everything. */

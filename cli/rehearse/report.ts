@@ -2,11 +2,11 @@ import type { Termination } from '../../shared/api/termination.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { RecordedLoad } from '../../shared/record/format.ts'
 
-/** What a rehearsal found out, for all formats. */
+/** Holds the results of a rehearsal, for all formats. */
 export interface Report {
-  /** RFC 3339, of the machine: when it began. Older reports have none. */
+  /** When the rehearsal began, in the machine's time (RFC 3339). Older reports have no time. */
   time?: string
-  /** How many times faster than the machine's the cluster's time was. */
+  /** Speed of the cluster's time, as a multiple of the machine's. */
   timeScale: number
   workloads: WorkloadReport[]
 }
@@ -21,26 +21,26 @@ export interface WorkloadReport {
   rehearsals: Rehearsal[]
 }
 
-/** One death. */
+/** Holds the result of one death. */
 export interface Rehearsal {
   way: string
-  /** The reason in its hooks; absent if no hook ran, or no reason was given. */
+  /** Reason that the hooks received. Absent if no hook ran, or no reason was given. */
   reason?: string
   hook: 'none' | 'Succeeded' | 'Failed' | 'TimedOut'
-  /** Of the container that needed longest, from the first step to its end, in seconds of the cluster. */
+  /** From the first step to the end of the slowest container, in seconds of the cluster. */
   usedSeconds?: number
   graceSeconds?: number
-  /** By container, in the order of the record. */
+  /** One for each container, in the order of the record. */
   exitCodes: number[]
-  /** Only under load. */
+  /** Present only under load. */
   requests?: { sent: number; lost: number; cut: number; slowestSeconds: number }
-  /** The worst first. Nothing: it died well. */
+  /** Worst first. Empty if the pod died well. */
   findings: Finding[]
-  /** Faster time had left it in doubt: this is what real time says. */
+  /** Faster time had been inconclusive: this result is from real time. */
   inRealTime?: true
-  /** Faster time leaves it in doubt, and real time would take too long. */
+  /** Faster time is inconclusive, and real time would take too long. */
   inDoubt?: true
-  /** What a picture of it shows; not in JSON. Absent where the pod did not die. */
+  /** Data for the picture; not part of the JSON report. Absent if the pod did not die. */
   seen?: Seen
 }
 
@@ -64,7 +64,7 @@ export interface Finding {
   remedy?: string
 }
 
-/** Stable names, for machines. */
+/** Names what can be wrong. The names are stable, so that programs can rely on them. */
 export type Fault =
   | 'not-started'
   | 'unknown-image'
@@ -101,7 +101,7 @@ export const worstFirst = (findings: readonly Finding[]): Finding[] =>
 
 export const isBad = ({ severity }: Finding): boolean => severity === 'bad'
 
-/** Each once, in alphabetical order. */
+/** Returns the bad faults in alphabetical order, without duplicates. */
 export const badFaults = (findings: readonly Finding[]): Fault[] =>
   [...new Set(findings.filter(isBad).map(({ fault }) => fault))].sort()
 

@@ -12,24 +12,24 @@ import { openStage, type Stage } from './stage.ts'
 import type { Workload } from './workload.ts'
 
 export interface StagesOptions {
-  /** Of each cluster, but for its pace and its folder. */
+  /** Settings of each cluster, except its pace and its folder. */
   settings: Omit<ClusterSettings, 'stateDir' | 'port' | 'timeScale'>
-  /** The machine's. */
+  /** The machine's clock. */
   clock: Clock
   workloads: readonly Workload[]
-  /** What is to be there beside them. */
+  /** Objects that the cluster gets beside the workloads. */
   others: readonly KubeObject[]
   onLeftOut(object: KubeObject): void
 }
 
-/** Clusters of a rehearsal's own, one at a time. */
+/** Provides the clusters of a rehearsal, at most one at a time. */
 export interface Stages {
   /**
-   * Of a cluster whose time is so many times faster than the machine's: the one that runs, or a new one, before which
-   * that one ends.
+   * Resolves to a stage whose time is `timeScale` times faster than the machine's: the current cluster if its scale is
+   * the same, else a new one. The current cluster is stopped before another starts.
    */
   at(timeScale: number): Promise<Stage>
-  /** At once, but that one that starts has to have started; there is no other afterwards. */
+  /** Kills the current cluster, after its start if it is starting. Later calls of `at` reject. */
   close(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** What one death, or a check of a manifest, comes to in one mark. */
+/** Sums up the result of one death, or of the check of a manifest. */
 export type Status = 'well' | 'note' | 'doubt' | 'bad'
 
 export const statuses: Readonly<Record<Status, { mark: string; words: string }>> = {

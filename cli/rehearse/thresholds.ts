@@ -1,6 +1,6 @@
-/** From where on something is bad. */
+/** Holds the limits beyond which a result is bad. */
 export interface Thresholds {
-  /** Percent of the grace that a hook, or all of a stop, may need. */
+  /** Part of the grace period that a hook, or a whole stop, may use, in percent. */
   maxGraceUsed: number
   /** Milliseconds from the first failed liveness probe to the end of the container. */
   maxLivenessDowntime: number

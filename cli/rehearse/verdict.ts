@@ -124,7 +124,7 @@ function whyHookFailed({ hook }: Stop): string {
     : `exit code ${hook.exitCode}`
 }
 
-/** What is to be said of a death, the worst first. */
+/** Returns the findings of one death, the worst first. */
 export function judge(way: Way, workload: Workload, seen: Observation, thresholds: Thresholds): Finding[] {
   const stops = stopsOf(seen)
   const ofContainers = stops.flatMap((stop) =>

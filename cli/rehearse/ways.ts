@@ -7,36 +7,36 @@ import type { Stage } from './stage.ts'
 import { addWitness } from './witness.ts'
 import type { Workload } from './workload.ts'
 
-/** How a pod can die. */
+/** Describes a way in which a pod can die. */
 export interface Way {
   name: string
-  /** One line, for `--help`. */
+  /** One line for `--help`. */
   help: string
-  /** Whether it happens to one pod, or to all of the node at once. */
+  /** Whether the way affects one pod, or all pods of the node at once. */
   scope: 'pod' | 'node'
-  /** Why, as its hooks are told. */
+  /** Reason that the pod's hooks receive. */
   reason?: string
-  /** Only where this holds. */
+  /** The way is tried only on workloads for which this returns true. Absent: on all. */
   applies?(workload: Workload): boolean
-  /** Makes the pod ready for it. */
+  /** Changes the pod before it is created, as the way needs it. */
   prepare?(pod: Pod, stage: Stage): void
-  /** Resolves when it has begun. */
+  /** Begins the deaths of the targets. Resolves when they have begun. */
   act(stage: Stage, targets: readonly Required<ObjectRef>[]): Promise<void>
-  /** When all are dead: the node is as it was. */
+  /** Called when all targets are dead. Restores the node. */
   undo?(stage: Stage): Promise<void>
-  /** How long the pod has, where that is not its own grace. */
+  /** Returns the grace period that the way gives. Absent: the pod's own. */
   graceSeconds?(own: number): number
-  /** It has to come back. */
+  /** The pod has to run again afterwards. */
   restarts?: boolean
-  /** What is looked at; by default everything. */
+  /** Faults that this way can find. Absent: all. */
   judges?: readonly Fault[]
-  /** What is worth a note, and no more. */
+  /** Faults that count only as notes for this way. */
   mild?: 'all' | readonly Fault[]
-  /** Another way, of the same kind: what is bad there, too, is no news here, and worth a note. */
+  /** Name of a similar way. A bad fault that the similar way found too counts here as a note. */
   like?: string
-  /** Seconds of hanging, where it is about that. */
+  /** Returns for how many seconds the pod hung, if the way is about hanging. */
   livenessDowntime?(workload: Workload, usedSeconds: number): number | undefined
-  /** Only where the pod was killed for lack of time, to see how much it would need. */
+  /** Tried only if a pod was killed at the end of its grace period; measures how long the pod would need. */
   measuresGrace?: boolean
 }
 
@@ -49,7 +49,7 @@ const deleted =
     await Promise.all(targets.map((target) => client.delete(pods, target, { reason, gracePeriodSeconds })))
   }
 
-/** With another grace than its own. */
+/** Deletes each target with a grace period other than its own. */
 const deletedWithin =
   (graceSeconds: (own: number, stage: Stage) => number, reason?: string): Way['act'] =>
   async (stage, targets) => {

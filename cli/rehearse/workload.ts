@@ -15,14 +15,14 @@ export interface Workload {
 }
 
 const DEFAULT_GRACE_SECONDS = 30
-/** What its pods have to end. */
+/** Returns how long the workload's pods have to end, in seconds. */
 export const podGraceSeconds = ({ template }: Workload): number =>
   template.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS
 
 /** On the workload, or on its pod template. */
 const LOAD_ANNOTATION = 'rehearse.kubestage.dev/load'
 
-/** Stands for the pod's address. */
+/** Host name in a load URL that stands for the pod's address. */
 export const POD_HOST = 'pod'
 
 /** `http://pod:8080/`, also without the host. Throws a TypeError for what is no address. */
@@ -119,7 +119,8 @@ export function sortObjects(sources: readonly Source[]): Sorted {
 }
 
 /**
- * Of an image, or of a command that runs in `folder`, without a manifest. An image has its own idea of where it begins.
+ * Returns a workload for an image, or for a command that runs in `folder`, without a manifest. An image chooses its own
+ * working folder.
  */
 export function simpleWorkload({
   image,
@@ -144,8 +145,9 @@ export function simpleWorkload({
 }
 
 /**
- * What two pods of this machine cannot have at once: ports, unless they are bound to the pod's own address, folders and
- * claims. Pods share its network; a container that asks for `status.podIP` will bind it.
+ * Returns the resources that two pods on this machine cannot use at once: ports, unless they are bound to the pod's own
+ * address, folders and claims. Pods share the machine's network. A container that asks for `status.podIP` is taken to
+ * bind that address.
  */
 export function sharedThings({ template: { spec }, load }: Workload): string[] {
   const containers = [...(spec.initContainers ?? []), ...spec.containers]

@@ -33,12 +33,12 @@ const killedTypes = new Set([
   'HookOverranKilled',
 ])
 
-/** The largest group first. */
+/** Groups the records and counts each group, the largest group first. */
 export function summarize(records: readonly Termination[], by: GroupName): Group[] {
   const found = Map.groupBy(records, (record) => groups[by](record) ?? '')
   return [...found]
     .map(([value, members]): Group => {
-      // The others had no container to stop.
+      // Records without a grace period are of pods that had no container to stop.
       const stopped = members.filter(({ gracePeriodSeconds }) => gracePeriodSeconds !== undefined)
       return {
         value,

@@ -12,7 +12,7 @@ const units = [
   [1, 's'],
 ] as const
 
-/** Upstream: apimachinery's duration.ShortHumanDuration. */
+/** Formats a duration in its largest unit. Upstream: apimachinery's duration.ShortHumanDuration. */
 export function shortDuration(ms: number): string {
   const seconds = Math.floor(ms / 1000)
   if (Number.isNaN(seconds) || seconds < -1) return '<invalid>'
@@ -22,7 +22,7 @@ export function shortDuration(ms: number): string {
 
 const orNone = (text = ''): string => text || '<none>'
 
-/** As `kubeadm token list` prints them; `nowMs` is the server's. */
+/** Returns the rows that `kubeadm token list` prints. `nowMs` is the server's time. */
 export const tableOf = (tokens: readonly ({ token: string } & TokenFacts)[], nowMs: number): string[][] => [
   ['TOKEN', 'TTL', 'EXPIRES', 'USAGES', 'DESCRIPTION', 'EXTRA GROUPS'],
   ...tokens.map(({ token, expires, usages, description, groups }) => [

@@ -27,7 +27,10 @@ const listOf = (fits: (name: string) => boolean, expected: string): OptionType<s
   }
 }
 
-/** Of `token create`; names and defaults are kubeadm's. Upstream: cmd/kubeadm/app/cmd/options/token.go. */
+/**
+ * Defines the flags of `token create`; names and defaults are kubeadm's. Upstream:
+ * cmd/kubeadm/app/cmd/options/token.go.
+ */
 export const createOptions = {
   ttl: option(ttl, { default: dayMs, help: 'create: how long the token is valid; 0: for ever' }),
   description: option(text, { default: '', help: 'create: what the token is for' }),

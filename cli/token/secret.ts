@@ -17,9 +17,9 @@ const randomText = (length: number): string => Array.from({ length }, () => lett
 export const newToken = (): BootstrapToken => ({ id: randomText(6), secret: randomText(16) })
 export const textOf = ({ id, secret }: BootstrapToken): string => `${id}.${secret}`
 
-/** What a token is beside its two parts, as `token list` shows it. */
+/** Holds the properties of a token that `token list` shows beside its text. */
 export interface TokenFacts {
-  /** RFC 3339; absent: it never expires. */
+  /** RFC 3339. Absent: the token never expires. */
   expires?: string
   description?: string
   usages: readonly string[]
@@ -28,7 +28,7 @@ export interface TokenFacts {
 
 const usagePrefix = 'usage-bootstrap-'
 
-/** Upstream: cmd/kubeadm/app/apis/bootstraptoken/v1/utils.go. */
+/** Returns the Secret that stores the token. Upstream: cmd/kubeadm/app/apis/bootstraptoken/v1/utils.go. */
 export function secretOf(
   { id, secret }: BootstrapToken,
   { expires, description, usages, groups }: TokenFacts,
@@ -47,7 +47,7 @@ export function secretOf(
   }
 }
 
-/** Undefined for a Secret whose token is malformed. */
+/** Reads a token from its Secret. Returns undefined if the Secret's token is malformed. */
 export function readSecret(secret: BootstrapTokenSecret): ({ token: string } & TokenFacts) | undefined {
   const value = (key: string): string => tokenValue(secret, key)
   const token = parseToken(`${value('token-id')}.${value('token-secret')}`)
@@ -62,6 +62,6 @@ export function readSecret(secret: BootstrapTokenSecret): ({ token: string } & T
   }
 }
 
-/** Undefined: for ever. */
+/** Returns when a token with this TTL expires; undefined if the TTL is 0, so that the token never expires. */
 export const expiration = (nowMs: number, ttlMs: number): string | undefined =>
   ttlMs === 0 ? undefined : toTime(nowMs + ttlMs)

@@ -27,7 +27,7 @@ export default command({
   },
 })
 
-/** A one-time link to the page of a cluster. */
+/** Asks the cluster for a one-time link to its page. */
 export async function pageLink(place: Place, actions: boolean): Promise<string> {
   const { server } = await accessTo(place)
   const question = { method: 'POST', path: '/kubestage/v1/ui-links', body: { actions } }

@@ -12,7 +12,7 @@ import { createServer } from '../../shared/http/node-http.ts'
 import { readRecord } from '../../shared/record/reader.ts'
 import { untilStopped } from '../signals.ts'
 
-/** Serves the page with a record until Ctrl-C, at a free port of the loopback address. */
+/** Serves the page with a record, at a free port of the loopback address, until Ctrl-C. */
 export async function serveFile(file: string): Promise<number> {
   await checkRecord(file)
   const site = new UiSite({

@@ -1,6 +1,6 @@
 import { type Finding, isBad, type Rehearsal, type Report, sentence, type WorkloadReport } from '../report.ts'
 
-/** A suite for each workload, a case for its manifest and for each way. */
+/** Returns the report as JUnit XML: a suite for each workload, with a case for its manifest and for each way. */
 export function junitReport({ workloads }: Report): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kubestage rehearse">\n${workloads.map(suite).join('')}</testsuites>\n`
 }

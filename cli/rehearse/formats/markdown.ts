@@ -1,7 +1,7 @@
 import { diesWell, isBad, type Report, sentence, verdictOf, type WorkloadReport } from '../report.ts'
 import { cells, columns } from './shown.ts'
 
-/** For a comment on a pull request. */
+/** Returns the report as Markdown, for a comment on a pull request. */
 export function markdownReport({ workloads }: Report): string {
   return workloads.map(workloadText).join('\n')
 }

@@ -5,13 +5,13 @@ import { type Status, statuses, statusOf } from '../../status.ts'
 /** The row of what is seen before anything runs. */
 export const MANIFEST = 'manifest'
 
-/** One thing that was tried, or checked, of one workload: what a cell of the matrix opens. */
+/** Describes one cell of the matrix: one way, or the check of the manifest, of one workload. */
 export interface Cell {
   id: string
   way: string
   status: Status
   findings: readonly Finding[]
-  /** Absent for the manifest. */
+  /** Absent for the check of the manifest. */
   rehearsal?: Rehearsal
 }
 
@@ -59,7 +59,7 @@ interface Used {
 
 const barWidth = 44
 
-/** How much of the grace period was used: a bar, and the seconds. */
+/** Shows how much of the grace period was used, as a bar and in seconds. */
 export function UsedBar({ usedSeconds, graceSeconds = 0 }: Used): JSX.Element | null {
   if (usedSeconds === undefined) return null
   const part = graceSeconds > 0 ? Math.min(Math.max(usedSeconds / graceSeconds, 0), 1) : 0

@@ -11,7 +11,7 @@ import { Remedies } from './remedies.ts'
 import { pageStyle } from './style.ts'
 import { Trend, timeWords } from './trend.ts'
 
-/** One file that needs nothing else, and has no script: links open the panels. */
+/** Returns the report as one HTML file that loads nothing and has no script: links open the panels. */
 export function htmlReport(report: Report, earlier: readonly Earlier[] = []): string {
   const style = createHash('sha256').update(pageStyle).digest('base64')
   const policy = `default-src 'none'; style-src 'sha256-${style}'; img-src data:; base-uri 'none'; form-action 'none'`

@@ -22,7 +22,7 @@ interface PanelProps {
   isFirst: boolean
 }
 
-/** What a cell opens: what was found, and the picture of the death. */
+/** Shows what a cell opens: its findings, and the picture of the death. */
 export function Panel({ column: { workload }, cell, isFirst }: PanelProps): JSX.Element {
   const { id, way, findings, rehearsal, status } = cell
   const drawn = rehearsal?.seen && storyOf(rehearsal.seen)

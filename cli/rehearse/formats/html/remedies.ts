@@ -6,7 +6,7 @@ import { Mark } from './cells.ts'
 
 const mostText = 2_000
 
-/** What is wrong, and what to do about it. */
+/** Shows a finding: what is wrong, and what to do about it. */
 export function FindingText({ finding }: { finding: Finding }): JSX.Element {
   const { container, says, remedy, severity } = finding
   const where = container === undefined ? null : [h('bdi', null, plain(container)), ': ']

@@ -8,7 +8,9 @@ import { loadBars } from '../../../../ui/views/timeline/geometry.ts'
 
 const height = 44
 
-/** What clients saw, above the picture of the death, at the same times. */
+/**
+ * Draws answered and lost requests on the time axis of the picture of the death below. Returns null without requests.
+ */
 export function Requests({ pod, death, width, loads }: RequestsProps): JSX.Element | null {
   const bars = loadBars(loads, deathScale(pod, death, width, endOf(loads)))
   if (bars.length === 0) return null
@@ -19,7 +21,7 @@ export function Requests({ pod, death, width, loads }: RequestsProps): JSX.Eleme
   ])
 }
 
-/** When clients sent the last one. */
+/** Returns the end of the last interval with requests; undefined if there were none. */
 export const endOf = (loads: readonly Load[]): number | undefined => loads.at(-1)?.endMs
 
 interface RequestsProps {

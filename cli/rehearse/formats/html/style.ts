@@ -1,6 +1,6 @@
 import { pictureStyle } from '../../../../ui/views/picture-style.ts'
 
-/** Of the whole page: the colours of its pictures, and the rest of it. */
+/** Contains the style of the whole page, including the colours of its pictures. */
 export const pageStyle = `${pictureStyle}
 * { box-sizing: border-box }
 html { color-scheme: light dark }

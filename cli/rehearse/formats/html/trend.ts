@@ -10,7 +10,7 @@ interface TrendProps {
   earlier: readonly Earlier[]
 }
 
-/** A table for each workload: a row for each way, a column for each earlier report, and the last one for this. */
+/** Shows a table for each workload. Its rows are the ways, its columns the earlier reports and, last, this report. */
 export function Trend({ columns, earlier }: TrendProps): JSX.Element {
   return h('section', { 'aria-labelledby': 'trend' }, [
     h('h2', { id: 'trend' }, 'Trend'),
