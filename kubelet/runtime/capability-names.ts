@@ -1,4 +1,4 @@
-/** Linux's capabilities in the order of their numbers, from 0 on (linux/capability.h). */
+/** Holds the names of Linux's capabilities in the order of their numbers, from 0 on (linux/capability.h). */
 export const capabilityNames = [
   ...['CHOWN', 'DAC_OVERRIDE', 'DAC_READ_SEARCH', 'FOWNER', 'FSETID', 'KILL', 'SETGID', 'SETUID', 'SETPCAP'],
   ...['LINUX_IMMUTABLE', 'NET_BIND_SERVICE', 'NET_BROADCAST', 'NET_ADMIN', 'NET_RAW', 'IPC_LOCK', 'IPC_OWNER'],

@@ -2,9 +2,9 @@ import type { Duplex, Readable, Writable } from 'node:stream'
 import type { ContainerLimitName } from '../container-limits.ts'
 
 /**
- * The waist below the kubelet: CRI's verbs, fewer. It knows no probe, hook, phase or HTTP; the kubelet knows no
- * process. Everything here survives the kubelet: a kubelet that starts again finds its sandboxes and containers with
- * `list`.
+ * Separates the kubelet from processes: a subset of CRI's verbs. The runtime knows no probe, hook, phase or HTTP; the
+ * kubelet knows no process. Everything that the runtime holds survives the kubelet: a kubelet that restarts finds its
+ * sandboxes and containers with `list`.
  */
 export interface ContainerRuntime {
   /** Name and version, shown in the node's status (`containerRuntimeVersion`). */
@@ -99,7 +99,7 @@ export interface ContainerRuntime {
   close(): Promise<void>
 }
 
-/** Folders in memory, for volumes. They outlive the kubelet; a reboot takes them. */
+/** Provides folders in memory for volumes. They outlive the kubelet; a reboot deletes them. */
 export interface MemoryFolders {
   /**
    * Idempotent: a folder that is mounted keeps its files and its size; otherwise anyone may write there, and the answer
@@ -117,7 +117,7 @@ export interface MemoryFolders {
  */
 export type PodAddressing = 'loopback' | 'host' | (string & {})
 
-/** A port at the address of a pod. */
+/** Describes a port at the address of a pod. */
 export interface PodSocket {
   ip: string
   port: number
@@ -158,7 +158,7 @@ export interface ContainerUsage {
   inodes: number
 }
 
-/** How a process takes a signal. */
+/** Says how a process handles a signal. */
 export interface SignalReception {
   disposition: 'caught' | 'ignored' | 'default'
   /** It is PID 1 of its namespace: what it does not catch does not reach it. */
@@ -265,7 +265,7 @@ export interface ContainerConfig {
   /** Opaque to the runtime; given back by `list`. */
   annotations: Record<string, string>
 }
-/** What its processes may ask of the kernel; where the kubelet is root. */
+/** Says what the container's processes may ask of the kernel. It applies where the kubelet is root. */
 export interface ProcessRights {
   /** Linux's names without `CAP_`. */
   capabilities: string[]
@@ -274,7 +274,7 @@ export interface ProcessRights {
   /** It can change the machine's settings under `/proc/sys` and `/sys`. */
   privileged: boolean
 }
-/** Numbers. Without `uid` root, without `gid` the user's group. */
+/** Holds numeric IDs. Without `uid` the user is root; without `gid` the group is the user's. */
 export interface WantedUser {
   uid?: number
   gid?: number
@@ -331,7 +331,9 @@ export interface StreamedExecOptions {
   /** On a terminal of its own, of which there is but one output. */
   tty: boolean
 }
-/** A process and its streams. A stream that is not read holds the process up, as a full pipe does. */
+/**
+ * Holds the streams and the exit code of a process. A stream that is not read blocks the process, as a full pipe does.
+ */
 export interface ProcessStreams {
   /** Ending it is the process's end of file. */
   stdin?: Writable

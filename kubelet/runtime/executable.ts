@@ -4,11 +4,11 @@ import type { Mount } from './container-runtime.ts'
 
 const elf = Buffer.from([0x7f, 0x45, 0x4c, 0x46])
 
-/** Where the host has what a container sees at a path. */
+/** Returns the path on the host of what a container sees at `containerPath`. */
 export type HostPath = (containerPath: string) => string
 const asOnHost: HostPath = (containerPath) => containerPath
 
-/** With these mounts, the last of them first. */
+/** Returns the host paths of a container with these mounts; the last matching mount wins. */
 export const throughMounts =
   (mounts: Mount[]): HostPath =>
   (containerPath) => {
@@ -23,8 +23,8 @@ interface SearchOptions {
 }
 
 /**
- * Why a command could not be executed, in the words of a container runtime; undefined if it can be. Asked before the
- * start, because a shell would say it in other words, and would take any text file for a script of its own.
+ * Returns a container runtime's message if the command cannot be executed, else undefined. It is called before the
+ * start, because a shell has other messages, and runs any text file as a script.
  */
 export function whyNotExecutable(command: string[], options: SearchOptions): string | undefined {
   const found = locateProgram(command, options)

@@ -12,7 +12,10 @@ export const ANNOTATIONS = {
   grace: 'io.kubernetes.pod.terminationGracePeriod',
 } as const
 
-/** What asks a container to end: since its creation its own, else its image's. */
+/**
+ * Returns the signal that asks a container to end. It was recorded at the container's creation: its own stop signal,
+ * else its image's.
+ */
 export const stopSignalOf = ({ annotations }: ContainerRecord): string =>
   annotations[ANNOTATIONS.stopSignal] ?? 'SIGTERM'
 

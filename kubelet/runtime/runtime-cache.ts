@@ -1,7 +1,7 @@
 import type { ContainerRecord, ContainerRuntime, Sandbox } from './container-runtime.ts'
 import { emptyRuntimePod, type RuntimePod } from './runtime-pod.ts'
 
-/** The runtime's records by pod. */
+/** Reads the runtime's records by pod. */
 export interface RuntimeCache {
   /** As it is now. */
   pod(podUid: string): Promise<RuntimePod>

@@ -1,6 +1,6 @@
 import type { ContainerRecord, Sandbox } from './container-runtime.ts'
 
-/** What the runtime has of one pod; everything newest first. */
+/** Holds the runtime's records of one pod, newest first. */
 export interface RuntimePod {
   sandboxes: Sandbox[]
   containers: ContainerRecord[]
@@ -8,7 +8,7 @@ export interface RuntimePod {
 
 export const emptyRuntimePod: RuntimePod = { sandboxes: [], containers: [] }
 
-/** Records of one container of the pod, newest first: the current instance, then earlier ones. */
+/** Returns the records of one container of the pod, newest first: the current instance, then earlier ones. */
 export const recordsOf = (runtime: RuntimePod, name: string): ContainerRecord[] =>
   runtime.containers.filter((record) => record.name === name)
 export const newestRecord = (runtime: RuntimePod, name: string): ContainerRecord | undefined =>
@@ -16,10 +16,10 @@ export const newestRecord = (runtime: RuntimePod, name: string): ContainerRecord
 export const isRunning = (record: ContainerRecord | undefined): boolean => record?.state === 'running'
 export const runningContainers = (runtime: RuntimePod): ContainerRecord[] =>
   runtime.containers.filter((record) => record.state === 'running')
-/** The sandbox in use, if it still stands. */
+/** Returns the sandbox in use, if it is ready. */
 export const readySandbox = (runtime: RuntimePod): Sandbox | undefined =>
   runtime.sandboxes[0]?.state === 'ready' ? runtime.sandboxes[0] : undefined
-/** Whether the sandbox in use ever held a container of `names`. */
+/** Returns true if the sandbox in use ever held a container of `names`. */
 export const sandboxHolds = (runtime: RuntimePod, names: Set<string>): boolean =>
   runtime.containers.some(({ sandboxId, name }) => sandboxId === runtime.sandboxes[0]?.id && names.has(name))
 /** Something of it runs, or could. */

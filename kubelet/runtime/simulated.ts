@@ -18,7 +18,7 @@ import type {
 import { ImageError, StartError } from './container-runtime.ts'
 import { PodAddresses } from './pod-addresses.ts'
 
-/** What a simulated program does. By default it runs until TERM, and then ends at once with 143. */
+/** Describes what a simulated program does. By default it runs until TERM, and then exits at once with code 143. */
 export interface Behaviour {
   exitAfterMs?: number
   exitCode?: number

@@ -2,7 +2,8 @@ import type { Activity } from '../../shared/concurrency/activity.ts'
 import type { ContainerRuntime } from './container-runtime.ts'
 
 /**
- * The same runtime, whose starts count as being under way: they take moments. What waits for a program's end does not.
+ * Wraps a runtime so that its starts count as activity, because they take only moments. Calls that wait for a program's
+ * end do not count.
  */
 export function trackedRuntime(runtime: ContainerRuntime, activity: Activity): ContainerRuntime {
   const starts: Partial<ContainerRuntime> = {

@@ -6,9 +6,9 @@ export const interpreters =
   /^(?:(?:ba|da|z|k)?sh|ash|python[\d.]*|node|nodejs|perl[\d.]*|ruby[\d.]*|php[\d.]*|Rscript|lua[\d.]*|tclsh)$/
 
 /**
- * What of an image's words a container's own `args` leave: the program; of an interpreter, or of `java`, also its
- * options and what it runs, which is the first word that is no option (`node server.js`, `java -jar app.jar`, `python3
- * -m http.server`). The others are the default arguments.
+ * Splits an image's command into the part that a container's `args` keep and the default arguments, which they replace.
+ * The first part is the program; for an interpreter or `java` also its options and the first word that is not an option
+ * (`node server.js`, `java -jar app.jar`, `python3 -m http.server`).
  */
 export function entrypointOf([program = '', ...words]: readonly string[]): Pick<ResolvedImage, 'entrypoint' | 'cmd'> {
   const name = basename(program)
@@ -17,7 +17,8 @@ export function entrypointOf([program = '', ...words]: readonly string[]): Pick<
 }
 
 /**
- * What runs: a container's `command` takes the place of all that its image says, its `args` of the default arguments.
+ * Returns the command that runs. A container's `command` replaces the image's whole command; its `args` replace only
+ * the default arguments.
  */
 export function wordsToRun(
   { entrypoint, cmd }: Pick<ResolvedImage, 'entrypoint' | 'cmd'>,

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 
-/** What images of some names are on this machine. */
+/** Says what images whose names match a pattern are on this machine. */
 export interface ImageEntry {
   /** Of an image's name in any of its spellings; `*` stands for anything. */
   pattern: string
@@ -33,7 +33,7 @@ export const builtIn: readonly ImageEntry[] = [
   { pattern: 'node', path: dirname(process.execPath) },
 ]
 
-/** What a configuration says, which has a map for each of a pattern's properties. */
+/** Describes the form of a configuration, which has a map for each property of a pattern. */
 export interface ImageMap {
   commands: Record<string, string[]>
   paths: Record<string, string>

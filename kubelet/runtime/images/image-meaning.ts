@@ -7,7 +7,7 @@ import type { KnownEntry } from './image-entry.ts'
 import type { Images } from './images.ts'
 import { namedFiles } from './named-files.ts'
 
-/** What a container would run, and whether it can. */
+/** Says what a container with an image would run, and if that can be executed. */
 export interface ImageMeaning {
   image: string
   /** What was said of the image. */
@@ -25,14 +25,17 @@ export interface ImageMeaning {
   problem?: { reason: string; message: string }
 }
 
-/** What a container says itself. */
+/** Holds the command that a container sets itself. */
 export interface OwnCommand {
   command?: readonly string[]
   args?: readonly string[]
   workingDir?: string
 }
 
-/** Of a container with this image and, perhaps, a command of its own, its files being this machine's. */
+/**
+ * Returns what a container with this image, and perhaps its own command, would run. Its files are taken to be this
+ * machine's.
+ */
 export function meaningOf(images: Images, image: string, own: OwnCommand = {}): ImageMeaning {
   const { command = [], workingDir = '/' } = own
   try {

@@ -17,7 +17,7 @@ const domainPattern =
   /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[0-9a-fA-F:]+\])(?::\d+)?$/
 const dockerHub = 'docker.io'
 
-/** Throws InvalidImageName in the kubelet's words. */
+/** Parses the name of an image. Throws an {@link ImageError} InvalidImageName with the kubelet's message. */
 export function parseImageName(image: string): ImageName {
   const fail = (why: string): never => {
     throw new ImageError(

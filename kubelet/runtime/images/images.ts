@@ -4,7 +4,7 @@ import { entrypointOf } from './entrypoint.ts'
 import { builtIn, entriesOf, type ImageEntry, type ImageMap, type KnownEntry } from './image-entry.ts'
 import { type ImageName, parseImageName, spellings } from './image-name.ts'
 
-/** Which images are on this machine, and as what; may change while containers run. */
+/** Maps the names of images to programs on this machine. The mapping may change while containers run. */
 export interface Images {
   /** Throws {@link ImageError}. With a command of its own a container needs no mapping: it runs the host's program. */
   resolve(image: string, options?: { hasCommand?: boolean }): ResolvedImage

@@ -9,7 +9,7 @@ import { sendSignal, signalNumber } from './signals.ts'
  */
 export const clockFile = (rootDir: string): string => path.join(rootDir, 'moved-clock')
 
-/** Where a container that has its files for itself sees it. */
+/** A container with its own view of the files sees the clock file at this path. */
 export const ownClockFile = '/run/kubestage-clock'
 /** Names the file, in every container's environment. */
 export const clockFileVariable = 'KUBESTAGE_CLOCK_FILE'
@@ -24,7 +24,7 @@ export function readMovedClock(rootDir: string): number {
   }
 }
 
-/** In place: containers that have it mounted see the same file. */
+/** Writes the file in place, so that containers that have it mounted see the same file. */
 export function writeMovedClock(rootDir: string, movedMs: number): void {
   makeFolder(rootDir)
   writeFileSync(clockFile(rootDir), `+${movedMs / 1000}\n`, { mode: 0o644 })

@@ -10,7 +10,7 @@ import { marker, markerVariable } from './marker.ts'
 import type { ProgramUser } from './program-user.ts'
 import type { StoredContainer } from './record-store.ts'
 
-/** What every process of the container finds in its environment. */
+/** Returns the environment that every process of the container gets. */
 export function containerEnvironment(
   config: Pick<ContainerConfig, 'env' | 'path'>,
   {

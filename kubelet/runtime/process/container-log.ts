@@ -17,7 +17,7 @@ import { toMicroTime } from '../../../shared/clock/timestamp.ts'
 const newline = 0x0a
 /** containerd's: a longer line is written in parts. */
 const longestPart = 16 * 1024
-/** The kubelet's containerLogMaxSize, in bytes, and containerLogMaxFiles. */
+/** Holds the kubelet's containerLogMaxSize, in bytes, and containerLogMaxFiles. */
 export interface LogLimits {
   fileBytes: number
   files: number
@@ -140,7 +140,7 @@ export class ContainerLog {
   }
 }
 
-/** With its rotated predecessors. */
+/** Deletes a log and its rotated predecessors, and their folder if it is empty then. */
 export function removeLog(file: string): void {
   const directory = path.dirname(file)
   if (!existsSync(directory)) return

@@ -5,10 +5,10 @@ import { mountPoints } from './mount-points.ts'
 import { realPlace } from './real-place.ts'
 import type { Processes } from './record-store.ts'
 
-/** What `container.pl` does, one after the other: a name and its words. */
+/** Describes one step of `container.pl`: a name and its words. Steps are taken one after the other. */
 export type Step = [name: string, ...words: string[]]
 
-/** How much of the files a container has for itself. */
+/** Says how much of the file system a container has for itself. */
 export type FilesView = 'own' | 'mounts'
 
 export interface ContainerView {
@@ -79,9 +79,9 @@ export const viewFlags = ({ processes, hostname, identity, ownIpc }: ContainerVi
   (ownIpc ? newIpc : 0)
 
 /**
- * In a namespace of mounts, for `own`: the host's files below a layer of the container's own, devices, the host's other
- * file systems, and the pod's volumes at their places. For `mounts` volumes alone, and only where the host has the
- * place.
+ * Returns the steps that set up a container's view in a mount namespace. With `own` the container sees the host's files
+ * below a layer of its own, devices, the host's other file systems, and the pod's volumes at their paths. With `mounts`
+ * it sees only the volumes whose paths exist on the host.
  */
 export function viewSteps(view: ContainerView): Step[] {
   const { hostname, files, identity } = view

@@ -61,7 +61,7 @@ export const exitedRecord = (record: ContainerRecord, { code, atMs, reason }: Ex
   ...(reason && { reason }),
 })
 
-/** Of one that could not be started. */
+/** Returns the record of a container that could not be started. */
 export const failedRecord = (stored: StoredContainer, message: string): ContainerRecord => ({
   ...exitedRecord(runningRecord(stored, { pid: 0, atMs: 0 }), { code: exitStart, atMs: stored.createdAtMs }),
   reason: 'StartError',
@@ -71,7 +71,10 @@ export const failedRecord = (stored: StoredContainer, message: string): Containe
 /** The end of a container that the shim does not know: containerd reports one that a reboot ended in the same way. */
 export const lostExit = (atMs: number): Exited => ({ code: exitLost, atMs, reason: 'Unknown' })
 
-/** With namespaces of its own everything ends with process 1; elsewhere the group has to do. */
+/**
+ * Kills a container. In a PID namespace of its own, all of its processes end with process 1; elsewhere its process
+ * group is killed.
+ */
 export function killContainer({ stored, record }: Container): void {
   if (record.pid !== 0) sendSignal(stored.processes === 'own' ? record.pid : -record.pid, 'SIGKILL')
 }

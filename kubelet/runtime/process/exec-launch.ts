@@ -9,7 +9,9 @@ import { whyTooLong } from './program-size.ts'
 import { programUser } from './program-user.ts'
 import { execFailure, noTask } from './runtime-errors.ts'
 
-/** What a command beside a container's process is started with, or, in containerd's words, why it cannot be. */
+/**
+ * Returns the launch of a command beside a container's process, or containerd's message if the command cannot start.
+ */
 export function execLaunch(
   {
     id,

@@ -11,7 +11,7 @@ import { execFailure } from './runtime-errors.ts'
 import type { ShimConnection, StartedProcess } from './shim-connection.ts'
 import { sendSignal } from './signals.ts'
 
-/** Of a command in a container. */
+/** Describes the launch of a command in a container. */
 export type CommandLaunch = Launch & { containerId: string }
 
 interface Exec {

@@ -1,13 +1,16 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { mounts } from './mount-points.ts'
 
-/** What no container sees of the machine's files: keys, databases, other pods' volumes. Absolute. */
+/**
+ * Names the parts of the machine's file system that no container sees: keys, databases, other pods' volumes. All paths
+ * are absolute.
+ */
 export interface Hidden {
   folders: string[]
   files: string[]
 }
 
-/** Those that are there, at every place where they are. One within another counts once. */
+/** Returns the paths that exist, at every place where they are mounted. A path within another one is left out. */
 export function hiddenPlaces(paths: readonly string[], mountinfo: string): Hidden {
   const real = paths.filter((path) => existsSync(path)).map((path) => realpathSync(path))
   const all = [...new Set(real.flatMap((path) => placesOf(path, mountinfo)))].sort()

@@ -18,8 +18,8 @@ import { runtimeDir } from './shim.ts'
 import { systemCalls } from './system-calls.ts'
 
 /**
- * What this machine lets us do, the best first. Tried, not guessed: namespaces need Linux, and root or namespaces of
- * users; files of one's own need root.
+ * Returns the best isolation that this machine allows, which it finds by trial. Namespaces need Linux, and root or user
+ * namespaces; an own file system needs root.
  */
 export async function possibleIsolation(options: {
   rootDir: string
@@ -71,7 +71,10 @@ function isReadable(file: string): boolean {
   }
 }
 
-/** What containers see of the machine as it is now; volumes of pods are mounted in what is hidden. */
+/**
+ * Returns what containers see of the machine's file system as it is now. Volumes of pods are mounted within the hidden
+ * folders.
+ */
 export function machineView(hiddenPaths: readonly string[]): Pick<ContainerView, 'hostMounts' | 'hidden'> {
   const mountinfo = readFileSync('/proc/self/mountinfo', 'utf8')
   const hidden = hiddenPlaces(hiddenPaths, mountinfo)

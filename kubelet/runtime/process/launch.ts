@@ -19,7 +19,7 @@ export interface Launch {
   namespaces: Namespaces
 }
 
-/** Where a process is started. */
+/** Says in which namespaces a process is started. */
 export type Namespaces =
   | { kind: 'none' }
   /** In new ones, by their flags, with these steps to set them up; and beside a process, in its PID namespace. */
@@ -27,7 +27,7 @@ export type Namespaces =
   /** Those of a running process: its mounts, and what else it has for itself. */
   | { kind: 'enter'; pid: number; processes: boolean; hostname: boolean; ipc: boolean; files: boolean }
 
-/** What the shim needs of it. */
+/** Returns the flags and steps that the shim needs for a launch. */
 export function shimLaunch(launch: Launch): { namespaceFlags: number; besidePid?: number; steps: string[] } {
   const { namespaces } = launch
   const done = program(launch)
@@ -42,7 +42,7 @@ export function shimLaunch(launch: Launch): { namespaceFlags: number; besidePid?
   return { namespaceFlags: 0, besidePid, steps: words([enter({ ...namespaces, processes: false }), ...done]) }
 }
 
-/** For a child process on a terminal: the program and its words that do the same without the shim. */
+/** Returns the program and arguments that start a launch without the shim, as a child process on a terminal. */
 export function terminalLaunch(launch: Launch): { file: string; args: string[] } {
   const { namespaces } = launch
   const entering: Step[] = namespaces.kind === 'enter' ? [enter(namespaces), ['fork'], ['session']] : []

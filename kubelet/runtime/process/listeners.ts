@@ -69,7 +69,7 @@ function* headOf(file: string): Generator<string> {
 }
 const LINE_BYTES = 160
 
-/** The listening ones of a table such as /proc/net/tcp. */
+/** Returns the listening sockets of a table such as /proc/net/tcp. */
 export function parseSockets(table: string): ListeningSocket[] {
   return table.split('\n').flatMap((line) => {
     const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/)
@@ -102,7 +102,7 @@ export function ownersOf(inodes: ReadonlySet<string>): Map<string, number> {
   return owners
 }
 
-/** Whether the process has one of the sockets. */
+/** Returns true if the process holds one of the sockets. */
 export const holdsAny = (pid: number, inodes: ReadonlySet<string>): boolean =>
   socketsOf(pid).some((inode) => inodes.has(inode))
 

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 export const markerVariable = 'KUBESTAGE_CONTAINER'
 export const marker = (runtimeRoot: string, containerId: string): string => `${runtimeRoot}:${containerId}`
 
-/** The owner of a process: the marker in its environment. */
+/** Returns the marker in the environment of a process, which names its owner. */
 export const markerOf = (pid: number | string): string | undefined => variableOf(pid, markerVariable)
 
 /** A variable of a process, as it was when it was executed. */

@@ -1,4 +1,4 @@
 import { randomBytes } from 'node:crypto'
 
-/** 64 hex digits, as containerd's. */
+/** Returns a random ID of 64 hex digits, like containerd's. */
 export const newId = (): string => randomBytes(32).toString('hex')

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 
-/** What fills it: can be told to wait. */
+/** Fills an output stream, and can be paused. */
 export interface OutputSource {
   pause(): void
   resume(): void

@@ -17,7 +17,7 @@ export interface PortOwnersOptions {
 /** Outsiders that are remembered. */
 const MAX_KNOWN = 1_000
 
-/** Which programs have the ports of the machine, seen from a pod. */
+/** Finds the programs that listen on the machine's ports, as a pod sees them. */
 export class PortOwners {
   readonly #options: PortOwnersOptions
   /** By pod and socket, the other program that answers there: a pod is probed every few seconds. */

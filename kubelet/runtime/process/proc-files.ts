@@ -3,7 +3,7 @@ import type { SignalReception } from '../container-runtime.ts'
 
 /** What Linux tells of a process. Each is undefined or false for one that is gone meanwhile. */
 
-/** How it is set to take the signal. */
+/** Returns how a process is set to handle the signal; undefined if the process does not exist. */
 export function receptionOf(pid: number, signal: number): (SignalReception & { isStopped: boolean }) | undefined {
   const status = read(`${pid}/status`)
   const field = (name: string): string | undefined => new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(status)?.[1]
@@ -16,7 +16,10 @@ export function receptionOf(pid: number, signal: number): (SignalReception & { i
   }
 }
 
-/** What it has started, and what these have, in no order; nothing where there is no /proc. */
+/**
+ * Returns the processes that a process started, and those that they started, in no order. Without /proc it returns
+ * none.
+ */
 export function descendantsOf(pid: number): number[] {
   if (!existsSync('/proc/self')) return []
   const processes = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))

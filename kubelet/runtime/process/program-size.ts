@@ -2,7 +2,10 @@ import { PROGRAM_BYTES, WORD_BYTES } from '../../pod/expansion.ts'
 
 const pointerBytes = 8
 
-/** Why Linux would not execute a program with these words and variables, in a container runtime's words. */
+/**
+ * Returns a container runtime's message if Linux would refuse to execute a program because its arguments and variables
+ * are too long, else undefined.
+ */
 export function whyTooLong(command: readonly string[], env: Readonly<Record<string, string>>): string | undefined {
   let bytes = 0
   const isTooLong = (what: string, word: string): string | undefined => {

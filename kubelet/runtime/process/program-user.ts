@@ -3,7 +3,7 @@ import os from 'node:os'
 import type { WantedUser } from '../container-runtime.ts'
 import type { Step } from './container-view.ts'
 
-/** What a container's processes run as, and where they are at home. */
+/** Says which user a container's processes run as, and which home folder they have. */
 export interface ProgramUser {
   uid: number
   gid: number
@@ -31,7 +31,7 @@ export function programUser(
   return { uid, gid, groups: [...new Set([gid, ...wanted.groups])], home: home ?? (uid === 0 ? os.homedir() : '/') }
 }
 
-/** What `container.pl` does, last of all but for the program. */
+/** Returns the step with which `container.pl` switches to the user, the last step before it executes the program. */
 export const userSteps = ({ uid, groups }: ProgramUser): Step[] => [['user', String(uid), ...groups.map(String)]]
 
 /** In a namespace of users there may be none but us. */

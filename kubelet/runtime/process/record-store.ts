@@ -4,7 +4,7 @@ import type { ContainerConfig, Sandbox } from '../container-runtime.ts'
 
 export type Processes = 'own' | 'pod' | 'host'
 
-/** What is known of a container when it is made. */
+/** Holds what is known about a container when it is created. */
 export interface StoredContainer extends ContainerConfig {
   id: string
   podUid: string
@@ -50,9 +50,9 @@ type Entry =
 const largestJournal = 1024 * 1024
 
 /**
- * All that a kubelet knows after it was killed: a journal, one line of JSON for each thing that happened. One file, as
- * making files is what takes time on many disks. What cannot be written, on a full disk, is written later; until then
- * it is known here.
+ * Keeps everything that a restarted kubelet must know: a journal with one line of JSON for each event. It is a single
+ * file, because creating files is slow on many disks. A line that a full disk does not take is kept in memory and
+ * written later.
  */
 export class RecordStore {
   readonly root: string

@@ -1,4 +1,4 @@
-/** Why something could not be started, in the words of containerd and runc. */
+/** These messages say why a process could not be started. Their texts are containerd's and runc's. */
 
 export const startFailure = (problem: string): string =>
   `failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: ${problem}`

@@ -7,7 +7,7 @@ import { newId } from './new-id.ts'
 import { runtimeDir } from './shim.ts'
 import { decodeWords, encodeRequest } from './shim-words.ts'
 
-/** What the shim tells of the processes it started. Times are the kubelet's own. */
+/** Receives what the shim reports about the processes it started. Times are the kubelet's own. */
 export interface ShimListener {
   started(id: string, process: StartedProcess): void
   failed(id: string, failure: { atMs: number; why: string }): void
@@ -25,7 +25,7 @@ export interface StartedProcess {
   input?: string
 }
 
-/** How the shim is to start a process. */
+/** Says how the shim starts a process. */
 export interface ShimRun {
   id: string
   /**
@@ -46,7 +46,7 @@ export interface ShimRun {
   steps: string[]
 }
 
-/** The line to a running shim. */
+/** Sends requests to a running shim. */
 export interface ShimConnection {
   /** The listener is told that it was started or that it failed, unless the shim hangs. */
   run(run: ShimRun): void

@@ -8,14 +8,17 @@ import { systemCalls } from './system-calls.ts'
 export const runtimeDir = (rootDir: string): string => path.join(rootDir, 'runtime')
 
 /**
- * How a supervisor starts the shim: with a pipe as stdin whose other end only it keeps. When that end closes, also
- * because the supervisor was killed, the shim kills every container and ends; with a grace of `graceMs` for a kubelet
- * that still runs, and is expected to end its pods by itself. SIGTERM ends it at once.
+ * Returns the command with which a supervisor starts the shim. Its stdin must be a pipe whose other end only the
+ * supervisor holds. When that end closes, also because the supervisor was killed, the shim kills every container and
+ * exits. `graceMs` gives a kubelet that still runs the time to end its pods itself. SIGTERM ends the shim at once.
  */
 export const startShim = (options: { rootDir: string; graceMs?: number }): { command: string; args: string[] } =>
   shimCommand(options.rootDir, options.graceMs ? String(Math.ceil(options.graceMs / 1000)) : 'supervised')
 
-/** One that was killed leaves its files: only one that lives reads requests. */
+/**
+ * Returns true if a shim runs. A killed shim leaves its files behind, so the check is that a process reads the
+ * requests.
+ */
 export function isShimThere({ rootDir }: { rootDir: string }): boolean {
   try {
     closeSync(openSync(path.join(runtimeDir(rootDir), 'requests'), constants.O_WRONLY | constants.O_NONBLOCK))
@@ -25,7 +28,7 @@ export function isShimThere({ rootDir }: { rootDir: string }): boolean {
   }
 }
 
-/** For a kubelet without a supervisor: a shim that lives until it is told to end. */
+/** Starts a shim for a kubelet without a supervisor. The shim lives until it is asked to end. */
 export function startShimAlone({ rootDir }: { rootDir: string }): void {
   const { command, args } = shimCommand(rootDir, 'alone')
   spawn(command, args, { detached: true, stdio: 'ignore', env: { PATH: defaultPath } })

@@ -16,7 +16,10 @@ interface Surroundings {
 /** How long the dead may take to be reaped: the kubelet's runtime request timeout. */
 const reapTimeoutMs = 120_000
 
-/** The signal once, to the main process; at the end of the grace SIGKILL to all of it. Resolves when it is reaped. */
+/**
+ * Sends the signal once, to the main process, and SIGKILL to the whole container when the grace period ends. Resolves
+ * when the container is reaped; throws an Error if it survives SIGKILL.
+ */
 export async function stopContainer(
   container: Container,
   { signal, gracePeriodMs, onSignal }: Parameters<ContainerRuntime['stopContainer']>[1],

@@ -8,7 +8,8 @@ const absent =
   'a terminal needs the optional package @lydell/node-pty, which is not installed on this node: try again without -t'
 
 /**
- * Runs a program on a terminal of its own. It is the kubelet's child and ends with it, as its client's connection does.
+ * Runs a program on a terminal of its own. The program is the kubelet's child and ends with the kubelet, as the
+ * client's connection does.
  */
 export async function startOnTerminal(program: { file: string; args: string[] }): Promise<ProcessStreams> {
   const terminal = await spawn(program)

@@ -3,7 +3,7 @@ import type { ProcessStreams } from '../container-runtime.ts'
 import { descendantsOf } from './proc-files.ts'
 import { sendSignal } from './signals.ts'
 
-/** What keys of a client's terminal come to. */
+/** Receives the effects of what a client types on its terminal. */
 export interface Typing {
   /** For the program. */
   input(bytes: Buffer): void
@@ -94,7 +94,7 @@ export function throughTypist(
   return { stdin: keyboard, stdout: screen, exitCode }
 }
 
-/** What a program runs is interrupted, not the program; but for one that runs nothing. */
+/** Sends SIGINT to the descendants of a program. A program without descendants gets the signal itself. */
 export function interrupt(pid: number): void {
   const below = descendantsOf(pid)
   for (const each of below.length > 0 ? below : [pid]) sendSignal(each, 'SIGINT')

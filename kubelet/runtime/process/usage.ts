@@ -7,7 +7,10 @@ import type { Container } from './container.ts'
 import { layerOf } from './layer-watch.ts'
 import { marker, markerOf } from './marker.ts'
 
-/** What each running container uses. One walk through /proc for all; zeros where there is none. */
+/**
+ * Returns what each running container uses. One walk through /proc serves all containers; without /proc the figures are
+ * zero.
+ */
 export async function usageOf(containers: readonly Container[], runtimeRoot: string): Promise<ContainerUsage[]> {
   const pidsOf = processesByOwner()
   return Promise.all(
