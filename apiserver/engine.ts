@@ -16,6 +16,7 @@ import { ObjectCaches } from './registry/object-caches.ts'
 import { Registry } from './registry/registry.ts'
 import type { SharedDeletionRequests } from './registry/shared-deletion-requests.ts'
 import { admissionregistration } from './resources/admissionregistration/index.ts'
+import { customresourcedefinition } from './resources/customresourcedefinition.ts'
 import { createServiceAddresses } from './resources/service/addresses.ts'
 import { holdingOf } from './resources/service/shared.ts'
 import type { Storage, StorageWatch } from './storage/storage.ts'
@@ -107,7 +108,7 @@ export class Engine {
       ],
     })
     const parts = { registry: this.registry, log, rulesOf, webhookClient: this.#webhookClient }
-    this.customResources = new CustomResources(parts)
+    this.customResources = new CustomResources({ kind: customresourcedefinition, ...parts })
   }
 
   /** Takes in what is stored already; resolves when all kinds of it are served. */

@@ -1,9 +1,9 @@
-// Holds the source against scripts/import-rules.ts and finds import cycles. Prints every violation; exit code 1 if
-// there is one.
+// Holds the source against scripts/import-rules.ts and finds import cycles of files and of folders. Prints every
+// violation; exit code 1 if there is one.
 import { readFileSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type ImportRule, importRules, wordRules } from './import-rules.ts'
+import { type ImportRule, importRules, programs, wordRules } from './import-rules.ts'
 
 interface Import {
   /** A path relative to the repository, or a package. */
@@ -29,8 +29,14 @@ const product = [
   'ui/',
   'bin/',
 ]
+const folderAdvice = 'move what both need below them, or pass it as an argument'
 const sources = (await Array.fromAsync(glob(product.map((folder) => `${folder}**/*.{ts,mjs}`)))).sort().map(parse)
-const violations = [...sources.flatMap(brokenImports), ...sources.flatMap(forbiddenWords), ...cycles()]
+const violations = [
+  ...sources.flatMap(brokenImports),
+  ...sources.flatMap(forbiddenWords),
+  ...fileCycles(),
+  ...folderCycles(),
+]
 
 for (const violation of violations) console.log(violation)
 console.log(`${sources.length} files, ${violations.length} violations of the import table`)
@@ -96,21 +102,52 @@ function isIn(file: string, places: readonly string[]): boolean {
   return places.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place))
 }
 
-/** Also of types alone: files in a cycle cannot be read, tested or moved one by one. Each cycle once. */
-function cycles(): string[] {
-  const byFile = new Map(sources.map((source) => [source.file, source]))
+/** Imports of types count: files in a cycle cannot be read, tested or moved one by one. */
+function fileCycles(): string[] {
+  const graph = new Map(sources.map(({ file, imports }) => [file, imports.map(({ target }) => target)]))
+  return cyclesIn(graph).map((cycle) => `cycle: ${cycle.join(' → ')}; instead: move what both need into a third file`)
+}
+
+/** The same for the folders of one folder. The files beside them are the ground that all of them stand on. */
+function folderCycles(): string[] {
+  const levels = new Map<string, Map<string, Set<string>>>()
+  for (const { file, imports } of sources.filter(({ file }) => !programs.includes(file))) {
+    for (const { target } of imports) {
+      const [parent, one, other] = siblings(file, target)
+      if (one === undefined || other === undefined) continue
+      const level = levels.get(parent) ?? new Map()
+      levels.set(parent, level.set(one, (level.get(one) ?? new Set<string>()).add(other)))
+    }
+  }
+  return [...levels.values()].flatMap((level) =>
+    cyclesIn(level).map((cycle) => `folders in a cycle: ${cycle.join(' → ')}; instead: ${folderAdvice}`),
+  )
+}
+
+/** The folders, below one parent, in which two files stand; undefined where one of them stands in the parent itself. */
+function siblings(file: string, target: string): [parent: string, one?: string, other?: string] {
+  const [one, other] = [file.split('/'), target.split('/')]
+  let depth = 0
+  while (one[depth] === other[depth]) depth++
+  const parent = one.slice(0, depth).join('/')
+  if (depth >= one.length - 1 || depth >= other.length - 1) return [parent]
+  return [parent, one.slice(0, depth + 1).join('/'), other.slice(0, depth + 1).join('/')]
+}
+
+/** At least one path through each cycle of a graph. */
+function cyclesIn(graph: ReadonlyMap<string, Iterable<string>>): string[][] {
   const finished = new Set<string>()
-  const found: string[] = []
-  const visit = (file: string, trail: string[]): void => {
-    const start = trail.indexOf(file)
+  const found: string[][] = []
+  const visit = (node: string, trail: string[]): void => {
+    const start = trail.indexOf(node)
     if (start >= 0) {
-      found.push(`cycle: ${[...trail.slice(start), file].join(' → ')}; instead: move what both need into a third file`)
+      found.push([...trail.slice(start), node])
       return
     }
-    if (finished.has(file)) return
-    for (const { target } of byFile.get(file)?.imports ?? []) visit(target, [...trail, file])
-    finished.add(file)
+    if (finished.has(node)) return
+    for (const next of graph.get(node) ?? []) visit(next, [...trail, node])
+    finished.add(node)
   }
-  for (const { file } of sources) visit(file, [])
+  for (const node of graph.keys()) visit(node, [])
   return found
 }

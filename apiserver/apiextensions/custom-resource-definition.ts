@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../shared/api/types.ts'
-import type { JSONSchemaProps } from './schema/json-schema.ts'
+import type { JSONSchemaProps } from '../schema/json-schema.ts'
 
 /** apiextensions.k8s.io/v1 CustomResourceDefinition, as it travels. */
 export interface CustomResourceDefinition extends KubeObject {

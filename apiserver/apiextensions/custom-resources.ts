@@ -6,7 +6,6 @@ import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import type { User } from '../kind/user.ts'
 import { keyPrefix } from '../registry/keys.ts'
 import type { Registry } from '../registry/registry.ts'
-import { customresourcedefinition } from '../resources/customresourcedefinition.ts'
 import type { StorageWatch } from '../storage/storage.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import type { WebhookClient } from '../webhook-client/webhook-client.ts'
@@ -29,6 +28,8 @@ const RETRY_MS = 1000
 const PATIENCE_MS = 5000
 
 export interface CustomResourcesOptions {
+  /** The kind CustomResourceDefinition. */
+  kind: ResourceDefinition
   registry: Registry
   log: Logger
   rulesOf?: CustomResourceOptions['rulesOf']
@@ -49,6 +50,7 @@ interface Served {
  * has it.
  */
 export class CustomResources {
+  readonly #kind: ResourceDefinition
   readonly #registry: Registry
   readonly #log: Logger
   readonly #rulesOf: CustomResourceOptions['rulesOf']
@@ -64,7 +66,8 @@ export class CustomResources {
   #running: Promise<void> | undefined
   #closed = false
 
-  constructor({ registry, log, rulesOf, webhookClient }: CustomResourcesOptions) {
+  constructor({ kind, registry, log, rulesOf, webhookClient }: CustomResourcesOptions) {
+    this.#kind = kind
     this.#webhookClient = webhookClient
     this.#registry = registry
     this.#log = log
@@ -74,7 +77,7 @@ export class CustomResources {
   /** Resolves when everything that the store knows of is served. */
   async start(): Promise<void> {
     this.#watch = this.#registry.storage.watch({
-      prefix: keyPrefix(customresourcedefinition),
+      prefix: keyPrefix(this.#kind),
       onEvents: (events) => {
         for (const { key } of events) this.#enqueue(nameOf(key))
       },
@@ -276,7 +279,7 @@ export class CustomResources {
       change(crd)
       return crd
     }
-    const scope = { definition: customresourcedefinition, name, subresource: 'status', user: self }
+    const scope = { definition: this.#kind, name, subresource: 'status', user: self }
     await this.#registry.update(scope, { transform, uidIsPrecondition: false, createAbsent: 'never' }, quietly)
   }
 
@@ -292,13 +295,13 @@ export class CustomResources {
   }
 
   #find(name: string): CustomResourceDefinition | undefined {
-    return this.#registry.lookup(customresourcedefinition, undefined, name) as CustomResourceDefinition | undefined
+    return this.#registry.lookup(this.#kind, undefined, name) as CustomResourceDefinition | undefined
   }
 
   #all(): CustomResourceDefinition[] {
-    const everything = { prefix: keyPrefix(customresourcedefinition), labels: [], fields: [] }
+    const everything = { prefix: keyPrefix(this.#kind), labels: [], fields: [] }
     return this.#registry
-      .cacheOf(customresourcedefinition)
+      .cacheOf(this.#kind)
       .list(everything)
       .items.flatMap(({ name }) => this.#find(name) ?? [])
   }

@@ -1,12 +1,12 @@
 import { asUntyped } from '../../shared/api/exact-json.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
+import { applyDefaults, type ForbiddenNulls } from '../schema/defaulting.ts'
+import type { JSONSchemaProps, JsonObject } from '../schema/json-schema.ts'
+import { prune } from '../schema/pruning.ts'
 import { type Decoded, DecodeError } from '../validation/decoder.ts'
 import { firstErrors } from '../validation/strict-errors.ts'
 import { workLimits } from '../work-limits.ts'
 import { decodeEmbedded, decodeMetadata } from './object-meta.ts'
-import { applyDefaults, type ForbiddenNulls } from './schema/defaulting.ts'
-import type { JSONSchemaProps, JsonObject } from './schema/json-schema.ts'
-import { prune } from './schema/pruning.ts'
 
 /**
  * A parsed body as an object of the version: pruned, defaulted, metadata typed. May change the body. Throws

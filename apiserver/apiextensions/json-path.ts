@@ -1,4 +1,4 @@
-import { isObject } from './schema/json-schema.ts'
+import { isObject } from '../schema/json-schema.ts'
 
 /** The part of kubectl's JSONPath that printer columns use: fields, indices, slices, `*`, `..`, and filters. */
 export type JSONPath = Step[]

@@ -3,8 +3,8 @@ import { ConversionError, type ManagedKind } from '../patch/managed-kind.ts'
 import { compileType } from '../patch/structured-merge/built-in.ts'
 import { deduced, type Type } from '../patch/structured-merge/schema.ts'
 import { schemaErrors } from '../patch/structured-merge/validate.ts'
+import type { JSONSchemaProps } from '../schema/json-schema.ts'
 import { shapeOf } from './published-schema.ts'
-import type { JSONSchemaProps } from './schema/json-schema.ts'
 
 const types = new WeakMap<JSONSchemaProps, Type>()
 function typeOf(schema: JSONSchemaProps): Type {

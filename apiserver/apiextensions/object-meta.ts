@@ -1,10 +1,5 @@
 import { parseExact, toJson } from '../../shared/api/exact-json.ts'
 import type { ObjectMeta } from '../../shared/api/types.ts'
-import { DecodeError, decodeStruct } from '../validation/decoder.ts'
-import { invalid, required } from '../validation/field-error.ts'
-import type { FieldError } from '../validation/field-errors.ts'
-import { dns1035Label, dns1123Label, pathSegmentName } from '../validation/names.ts'
-import { validateObjectMeta } from '../validation/object-meta.ts'
 import {
   additionalOf,
   isObject,
@@ -12,8 +7,13 @@ import {
   type JSONSchemaProps,
   type JsonObject,
   ownProperty,
-} from './schema/json-schema.ts'
-import { mentions } from './schema/mentions.ts'
+} from '../schema/json-schema.ts'
+import { mentions } from '../schema/mentions.ts'
+import { DecodeError, decodeStruct } from '../validation/decoder.ts'
+import { invalid, required } from '../validation/field-error.ts'
+import type { FieldError } from '../validation/field-errors.ts'
+import { dns1035Label, dns1123Label, pathSegmentName } from '../validation/names.ts'
+import { validateObjectMeta } from '../validation/object-meta.ts'
 
 const OBJECT_META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
 

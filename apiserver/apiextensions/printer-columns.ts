@@ -1,9 +1,9 @@
 import type { KubeObject } from '../../shared/api/types.ts'
+import { humanDuration, nameColumn } from '../kind/cells.ts'
 import type { Column } from '../kind/resource-definition.ts'
-import { humanDuration, nameColumn } from '../resources/parts/cells.ts'
+import { sortedJson } from '../schema/list-types.ts'
 import type { CustomResourceColumnDefinition } from './custom-resource-definition.ts'
 import { findAll, type JSONPath, parseJSONPath } from './json-path.ts'
-import { sortedJson } from './schema/list-types.ts'
 
 /** What a version shows when its author asks for nothing. */
 const AGE: CustomResourceColumnDefinition = {

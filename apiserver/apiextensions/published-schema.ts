@@ -1,5 +1,5 @@
 import type { OpenApiSchema } from '../../openapi/schemas.ts'
-import type { JSONSchemaProps } from './schema/json-schema.ts'
+import type { JSONSchemaProps } from '../schema/json-schema.ts'
 
 const conventions = 'https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md'
 const METADATA = {

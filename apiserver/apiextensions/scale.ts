@@ -1,18 +1,8 @@
 import type { KubeObject } from '../../shared/api/types.ts'
+import type { ScaleAccess } from '../kind/scale-access.ts'
+import { isObject, type JsonObject } from '../schema/json-schema.ts'
 import type { CustomResourceSubresourceScale } from './custom-resource-definition.ts'
 import { parseFieldPath } from './field-path.ts'
-import { isObject, type JsonObject } from './schema/json-schema.ts'
-
-/** Numbers and selector of a custom resource, read and written by the paths that its definition names. */
-export interface ScaleAccess {
-  specReplicas(object: KubeObject): number | undefined
-  statusReplicas(object: KubeObject): number
-  selector(object: KubeObject): string
-  setSpecReplicas(object: KubeObject, replicas: number): void
-  /** Dotted as messages name it: `.spec.replicas`. */
-  specReplicasPath: string
-  statusReplicasPath: string
-}
 
 export function scaleAccess(scale: CustomResourceSubresourceScale): ScaleAccess {
   const spec = parseFieldPath(scale.specReplicasPath) ?? []

@@ -1,6 +1,6 @@
-import { isKnownFormat } from './schema/formats.ts'
-import type { JSONSchemaProps } from './schema/json-schema.ts'
-import { allParts } from './schema/parts.ts'
+import { isKnownFormat } from '../schema/formats.ts'
+import type { JSONSchemaProps } from '../schema/json-schema.ts'
+import { allParts } from '../schema/parts.ts'
 
 const ofNumbers: Record<string, string[]> = { integer: ['int32', 'int64'], number: ['float', 'double'] }
 

@@ -1,13 +1,13 @@
 import type { KubeObject } from '../../shared/api/types.ts'
+import type { ScaleAccess } from '../kind/scale-access.ts'
+import { NO_FIELD } from '../schema/field-error.ts'
+import { type JSONSchemaProps, ownProperty } from '../schema/json-schema.ts'
+import { validateListTypes } from '../schema/list-types.ts'
+import { SchemaWork } from '../schema/schema-work.ts'
+import { validateValue } from '../schema/value-validator.ts'
 import { invalid } from '../validation/field-error.ts'
 import type { FieldError } from '../validation/field-errors.ts'
-import { NO_FIELD } from './field-error.ts'
 import { validateEmbedded } from './object-meta.ts'
-import type { ScaleAccess } from './scale.ts'
-import { type JSONSchemaProps, ownProperty } from './schema/json-schema.ts'
-import { validateListTypes } from './schema/list-types.ts'
-import { SchemaWork } from './schema/schema-work.ts'
-import { validateValue } from './schema/value-validator.ts'
 
 /** What an object of a version is held against. */
 export interface ValidationRules {

@@ -12,8 +12,8 @@ import {
   ruleOf,
   subjectOf,
 } from '../auth/rbac/bootstrap/rows.ts'
+import { encodeObject } from '../kind/encode-object.ts'
 import { keyPrefix } from '../registry/keys.ts'
-import { encodeObject } from '../registry/stored-object.ts'
 import type { Storage } from '../storage/storage.ts'
 import { RBAC_GROUP } from '../validation/rbac-rules.ts'
 

@@ -5,8 +5,8 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { toMicroTime, toTime } from '../../shared/clock/timestamp.ts'
 import type { Logger } from '../../shared/log/log.ts'
+import { encodeObject } from '../kind/encode-object.ts'
 import { objectKey } from '../registry/keys.ts'
-import { encodeObject } from '../registry/stored-object.ts'
 import type { Storage, StorageWatch } from '../storage/storage.ts'
 
 const leases = { group: 'coordination.k8s.io', plural: 'leases' }

@@ -1,14 +1,8 @@
 /** JSON values as expressions see them, of a schema or of nothing known. */
 
-import { parseDuration } from '../apiextensions/schema/formats.ts'
-import {
-  additionalOf,
-  isObject,
-  itemsOf,
-  type JSONSchemaProps,
-  type JsonObject,
-} from '../apiextensions/schema/json-schema.ts'
-import { sortedJson } from '../apiextensions/schema/list-types.ts'
+import { parseDuration } from '../schema/formats.ts'
+import { additionalOf, isObject, itemsOf, type JSONSchemaProps, type JsonObject } from '../schema/json-schema.ts'
+import { sortedJson } from '../schema/list-types.ts'
 import { TRAVERSAL } from './cost-units.ts'
 import { escapeName } from './escape.ts'
 import { parseGoDuration, parseTimestamp } from './library/time.ts'

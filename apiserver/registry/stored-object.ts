@@ -1,14 +1,13 @@
-import { parseStored, toJson } from '../../shared/api/exact-json.ts'
+import { parseStored } from '../../shared/api/exact-json.ts'
 import { requestEntityTooLarge } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
+import { encodeObject } from '../kind/encode-object.ts'
 import type { ConversionWebhook, ResourceDefinition, VersionConversion } from '../kind/resource-definition.ts'
 import { withoutStorageVersion, withStorageVersion } from '../kind/storage-version.ts'
 import { Unconverted } from '../kind/unconverted.ts'
-import { type ManagedFieldsEntry, stringifyEntries } from '../patch/managed-fields.ts'
 import { joined } from '../storage/packed-text.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import { copy } from '../values/json-map.ts'
-import { jsonOf } from '../values/recurring.ts'
 import { workLimits } from '../work-limits.ts'
 import { decodeParts } from './decode-parts.ts'
 
@@ -25,24 +24,6 @@ export interface StoredObject {
 }
 
 const beginning = '{"metadata":{'
-
-/** The one encoding of a write. Everything that is ever sent of the object is cut from this string. */
-export function encodeObject(object: KubeObject): string {
-  const { metadata } = object
-  const { name, generateName, namespace, uid, managedFields, ...others } = metadata
-  others.resourceVersion = undefined
-  const head = toJson({ name, generateName, namespace, uid, ...others })
-  const fields = managedFields?.length
-    ? `,"managedFields":${stringifyEntries(managedFields as ManagedFieldsEntry[])}`
-    : ''
-  let text = `{"metadata":${head.slice(0, -1)}${fields}}`
-  for (const key in object) {
-    if (key === 'metadata' || key === 'kind' || key === 'apiVersion') continue
-    const json = jsonOf(object[key])
-    if (json !== undefined) text += `,${JSON.stringify(key)}:${json}`
-  }
-  return `${text}}`
-}
 
 /** How a definition's version differs from what is stored; most do not. */
 export const conversionOf = ({ custom, conversion }: ResourceDefinition): VersionConversion | undefined =>

@@ -1,10 +1,10 @@
 import type { V1APIService } from '@kubernetes/client-node'
 import type { WithMeta } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
+import { age, ageColumn, column, nameColumn } from '../kind/cells.ts'
 import { invalid, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dns1035Label, dns1123Subdomain, portNumber } from '../validation/names.ts'
-import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 import { reject } from './parts/messages.ts'
 import { plain } from './parts/plain.ts'
 

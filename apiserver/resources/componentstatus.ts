@@ -1,7 +1,7 @@
 import type { V1ComponentStatus } from '@kubernetes/client-node'
 import type { WithMeta } from '../../shared/api/types.ts'
+import { column, nameColumn } from '../kind/cells.ts'
 import { resource } from '../kind/resource-definition.ts'
-import { column, nameColumn } from './parts/cells.ts'
 
 const words: Readonly<Record<string, string>> = { True: 'Healthy', False: 'Unhealthy' }
 

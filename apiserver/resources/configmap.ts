@@ -1,10 +1,10 @@
 import type { ConfigMap } from '../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn } from '../kind/cells.ts'
 import { resource } from '../kind/resource-definition.ts'
 import { forbidden, invalid, tooLong } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { configMapKey } from '../validation/names.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 
 export const configmap = resource<ConfigMap>({
   group: '',

@@ -1,8 +1,8 @@
 import type { ObjectMeta } from '../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn } from '../kind/cells.ts'
 import { resource } from '../kind/resource-definition.ts'
 import { required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 import { validateNotNegative } from './parts/messages.ts'
 import { validateImmutable } from './parts/workload.ts'
 

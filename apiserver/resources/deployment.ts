@@ -1,11 +1,11 @@
 import type { V1DeploymentSpec, V1DeploymentStatus } from '@kubernetes/client-node'
 import type { Wire } from '../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn } from '../kind/cells.ts'
 import { resource } from '../kind/resource-definition.ts'
 import { forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dump } from '../validation/go-dump.ts'
 import { numberOf, validateIntOrPercent, validateNotMoreThanAll } from '../validation/int-or-percent.ts'
-import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 import { validateNotNegative } from './parts/messages.ts'
 import { defaultPodTemplate } from './parts/pod-template.ts'
 import {

@@ -1,12 +1,12 @@
 /** Devices that pods may ask for: stored and served; no component allocates them here. */
 import type { V1DeviceClass, V1ResourceClaimTemplate, V1ResourceSlice } from '@kubernetes/client-node'
 import type { KubeObject, ObjectMeta, WithMeta } from '../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn } from '../kind/cells.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { invalid } from '../validation/field-error.ts'
 import { dump } from '../validation/go-dump.ts'
 import { validateTemplateMeta } from '../validation/object-meta.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 import { plain } from './parts/plain.ts'
 import { validateImmutable } from './parts/workload.ts'
 

@@ -1,10 +1,10 @@
 import type { V1IngressBackend, V1IngressSpec, V1IngressStatus } from '@kubernetes/client-node'
 import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn } from '../kind/cells.ts'
 import { invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { addressWarnings, isAddress } from '../validation/ip.ts'
 import { dns1123Label, dns1123Subdomain, portName, portNumber, wildcardSubdomain } from '../validation/names.ts'
-import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 import { reject, validateAddress } from './parts/messages.ts'
 import { plain } from './parts/plain.ts'
 

@@ -1,8 +1,8 @@
 import type { Lease } from '../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn } from '../kind/cells.ts'
 import { resource } from '../kind/resource-definition.ts'
 import { invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 
 export const lease = resource<Lease>({
   group: 'coordination.k8s.io',

@@ -1,9 +1,9 @@
 import type { Namespace } from '../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn } from '../kind/cells.ts'
 import { resource } from '../kind/resource-definition.ts'
 import { invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dns1123Label, isQualifiedFinalizer, NOT_QUALIFIED_FINALIZER, qualifiedName } from '../validation/names.ts'
-import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 
 const NAME_LABEL = 'kubernetes.io/metadata.name'
 

@@ -1,12 +1,12 @@
 /** Kinds of networking beside Ingress and NetworkPolicy. */
 import type { V1IngressClass, V1IPAddress, V1ServiceCIDR } from '@kubernetes/client-node'
 import type { WithMeta } from '../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn, orNone } from '../kind/cells.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { addressProblems, cidrProblems } from '../validation/ip.ts'
 import { dns1123Subdomain, domainPrefixedPath, pathSegmentName } from '../validation/names.ts'
-import { age, ageColumn, column, nameColumn, orNone } from './parts/cells.ts'
 import { reject } from './parts/messages.ts'
 import { plain } from './parts/plain.ts'
 import { validateImmutable } from './parts/workload.ts'

@@ -1,12 +1,12 @@
 import { isNegativeQuantity } from '../../shared/api/quantity.ts'
 import type { Node } from '../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn, orNone, wide } from '../kind/cells.ts'
 import { resource } from '../kind/resource-definition.ts'
 import { duplicate, forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { cidrProblems, cidrWarnings, isCidr } from '../validation/ip.ts'
 import { labelValueMessages, qualifiedName } from '../validation/names.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn, orNone, wide } from './parts/cells.ts'
 import { reject } from './parts/messages.ts'
 
 export const node = resource<Node>({

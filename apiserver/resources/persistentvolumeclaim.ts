@@ -1,12 +1,12 @@
 import { compareQuantities, isNegativeQuantity, quantityValue } from '../../shared/api/quantity.ts'
 import type { ObjectMeta } from '../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn, wide } from '../kind/cells.ts'
 import { resource } from '../kind/resource-definition.ts'
 import { forbidden, invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dump } from '../validation/go-dump.ts'
 import { diffValues } from '../validation/unified-diff.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn, wide } from './parts/cells.ts'
 import {
   type Claim,
   type ClaimSpec,

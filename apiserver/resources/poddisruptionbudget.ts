@@ -1,5 +1,6 @@
 import type { V1PodDisruptionBudgetStatus } from '@kubernetes/client-node'
 import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn } from '../kind/cells.ts'
 import { resource } from '../kind/resource-definition.ts'
 import { invalid, notSupported } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
@@ -7,7 +8,6 @@ import { dump } from '../validation/go-dump.ts'
 import { validateIntOrPercent, validateNotMoreThanAll } from '../validation/int-or-percent.ts'
 import { type LabelSelector, validateLabelSelector } from '../validation/label-selector.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 
 interface PodDisruptionBudget {
   apiVersion?: string

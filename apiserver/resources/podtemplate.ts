@@ -1,8 +1,8 @@
 import type { PodTemplate } from '../../shared/api/types.ts'
+import { column, nameColumn } from '../kind/cells.ts'
 import { resource } from '../kind/resource-definition.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { column, nameColumn } from './parts/cells.ts'
 import {
   containerImages,
   containerNames,

@@ -1,8 +1,8 @@
 import type { V1PriorityClass } from '@kubernetes/client-node'
 import type { WithMeta } from '../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn } from '../kind/cells.ts'
 import { forbidden, notSupported } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 import { plain } from './parts/plain.ts'
 
 type PriorityClass = Omit<WithMeta<V1PriorityClass>, 'value'> & { value: number }

@@ -1,11 +1,11 @@
 import type { Secret } from '../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn } from '../kind/cells.ts'
 import { resource } from '../kind/resource-definition.ts'
 import { forbidden, invalid, required, tooLong } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { scanJson } from '../validation/json-scanner.ts'
 import { configMapKey } from '../validation/names.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 
 export const secret = resource<Secret>({
   group: '',

@@ -1,6 +1,6 @@
 import type { ServiceAccount } from '../../shared/api/types.ts'
+import { age, ageColumn, nameColumn } from '../kind/cells.ts'
 import { resource } from '../kind/resource-definition.ts'
-import { age, ageColumn, nameColumn } from './parts/cells.ts'
 
 export const serviceaccount = resource<ServiceAccount>({
   group: '',

@@ -1,7 +1,7 @@
 import type { Termination, TerminationStep } from '../../shared/api/termination.ts'
 import { parseTime, toMicroTime } from '../../shared/clock/timestamp.ts'
+import { age, ageColumn, column, nameColumn, orNone, wide } from '../kind/cells.ts'
 import { resource } from '../kind/resource-definition.ts'
-import { age, ageColumn, column, nameColumn, orNone, wide } from './parts/cells.ts'
 
 /** Wide enough for most reasons, and few enough for a table of 100 columns. */
 const reasonWidth = 20

@@ -1,6 +1,5 @@
 /** Random CustomResourceDefinitions: schemas with and without bounds, with random rules where rules may stand. */
 
-import type { JSONSchemaProps } from '../../apiserver/apiextensions/schema/json-schema.ts'
 import { parse } from '../../apiserver/cel/parser.ts'
 import {
   BOOL,
@@ -14,6 +13,7 @@ import {
   STRING,
   TIMESTAMP,
 } from '../../apiserver/cel/types.ts'
+import type { JSONSchemaProps } from '../../apiserver/schema/json-schema.ts'
 import type { Random } from '../fuzz/random.ts'
 import { ProgramGenerator, type Variable } from './program-generator.ts'
 

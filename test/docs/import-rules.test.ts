@@ -85,7 +85,20 @@ t.test('no kind imports another kind, nor its folder', async (t) => {
   t.equal(status, 1)
   t.match(stdout, 'resources/job/index.ts:3: imports apiserver/resources/pod/spec.ts;')
   t.match(stdout, 'resources/job/rule.ts:1: imports apiserver/resources/pod/index.ts;')
-  t.match(stdout, '5 files, 3 violations')
+  t.match(stdout, 'resources/parts/pod-template.ts:1: imports apiserver/resources/pod/spec.ts;')
+})
+
+t.test('folders that import each other are found, also through types, a third folder, or deeper ones', async (t) => {
+  const { status, stdout } = check(t, {
+    'kubelet/pods/worker.ts': `import { tell } from '../status/tell.ts'`,
+    'kubelet/status/tell.ts': `import type { Fact } from '../facts/deep/fact.ts'`,
+    'kubelet/facts/deep/fact.ts': `import { end } from '../../pods/end.ts'`,
+    'kubelet/pods/end.ts': `import { ground } from '../ground.ts'`,
+    'kubelet/ground.ts': '',
+  })
+  t.equal(status, 1)
+  t.match(stdout, 'folders in a cycle: kubelet/facts → kubelet/pods → kubelet/status → kubelet/facts;')
+  t.match(stdout, '5 files, 1 violations')
 })
 
 t.test('no part of the product imports what starts or tests it', async (t) => {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Agent } from 'node:https'
 import t from 'tap'
-import type { JSONSchemaProps } from '../../apiserver/apiextensions/schema/json-schema.ts'
+import type { JSONSchemaProps } from '../../apiserver/schema/json-schema.ts'
 import { definitionOf } from '../cel/definition-generator.ts'
 import { startTestApiServer } from '../harness/api-server.ts'
 import { type Answer, causesOf } from './cel/causes.ts'

@@ -1,11 +1,11 @@
 import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
 import { convertDyn } from '../../cel/json-values.ts'
 import { Budget } from '../../cel/meter.ts'
+import { compileExpression, conditionVariables, OutOfBudget, type Variables } from '../../cel/request-expression.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { requestOf } from '../admission-review.ts'
 import { seenObjects } from '../seen-object.ts'
-import { compileExpression, conditionVariables, OutOfBudget, type Variables } from './expression.ts'
 
 /** What expressions see of a request, in the version of `matched`. */
 export async function requestVariables(

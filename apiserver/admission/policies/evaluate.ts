@@ -1,6 +1,6 @@
 import { limitOf } from '../../cel/errors.ts'
 import { Budget } from '../../cel/meter.ts'
-import { compileExpression, OutOfBudget, policyVariables, type Variables } from '../cel/expression.ts'
+import { compileExpression, OutOfBudget, policyVariables, type Variables } from '../../cel/request-expression.ts'
 import { allHold, celError } from '../cel/match-conditions.ts'
 import type { ValidatingAdmissionPolicy, Validation, Variable } from './policy.ts'
 

@@ -1,11 +1,8 @@
 import { own } from '../../../shared/api/own.ts'
 import { limitOf } from '../../cel/errors.ts'
 import { Budget, OUT_OF_BUDGET } from '../../cel/meter.ts'
-import { errorBody, OMITTED } from '../../validation/field-error.ts'
-import type { FieldError, FieldErrorType } from '../../validation/field-errors.ts'
-import { deepEqual } from '../../values/deep-equal.ts'
-import { NO_FIELD } from '../field-error.ts'
-import { correlation } from '../schema/correlation.ts'
+import { correlation } from '../../schema/correlation.ts'
+import { NO_FIELD } from '../../schema/field-error.ts'
 import {
   additionalOf,
   isObject,
@@ -13,8 +10,11 @@ import {
   type JSONSchemaProps,
   ownProperty,
   type ValidationRule,
-} from '../schema/json-schema.ts'
-import { mentions } from '../schema/mentions.ts'
+} from '../../schema/json-schema.ts'
+import { mentions } from '../../schema/mentions.ts'
+import { errorBody, OMITTED } from '../../validation/field-error.ts'
+import type { FieldError, FieldErrorType } from '../../validation/field-errors.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
 import type { RuleCheck } from '../validate-custom-resource.ts'
 import { type CompiledRule, compileRules } from './rule-compiler.ts'
 

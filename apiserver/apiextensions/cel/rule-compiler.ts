@@ -6,8 +6,8 @@ import { type SchemaType, schemaType } from '../../cel/json-values.ts'
 import type { Budget } from '../../cel/meter.ts'
 import { BOOL, type CelType, DYN, optionalOf, STRING } from '../../cel/types.ts'
 import { Optional } from '../../cel/values.ts'
+import { additionalOf, type JSONSchemaProps, ownProperty, type ValidationRule } from '../../schema/json-schema.ts'
 import { parseFieldPath } from '../field-path.ts'
-import { additionalOf, type JSONSchemaProps, ownProperty, type ValidationRule } from '../schema/json-schema.ts'
 
 export interface CompiledRule {
   rule: ValidationRule

@@ -1,11 +1,17 @@
 import { times } from '../../cel/cost/ranges.ts'
 import { cardinality, type SchemaSize, schemaSize } from '../../cel/cost/schema-size.ts'
 import { escapeName } from '../../cel/escape.ts'
+import {
+  additionalOf,
+  itemsOf,
+  type JSONSchemaProps,
+  ownProperty,
+  type ValidationRule,
+} from '../../schema/json-schema.ts'
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import { type CompiledRule, compileRules } from '../cel/rule-compiler.ts'
 import { parseFieldPath } from '../field-path.ts'
-import { additionalOf, itemsOf, type JSONSchemaProps, ownProperty, type ValidationRule } from '../schema/json-schema.ts'
 import { exceedsBudget, MAX_RULE_COST, TotalCost } from './cel-cost.ts'
 import { printRule } from './internal-form.ts'
 

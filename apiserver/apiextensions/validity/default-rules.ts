@@ -1,12 +1,12 @@
+import type { JSONSchemaProps } from '../../schema/json-schema.ts'
+import { structureOf } from '../../schema/parts.ts'
+import { prune } from '../../schema/pruning.ts'
+import type { SchemaWork } from '../../schema/schema-work.ts'
+import { validateValue } from '../../schema/value-validator.ts'
 import { invalid } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { rulesOf } from '../cel/rule-check.ts'
-import type { JSONSchemaProps } from '../schema/json-schema.ts'
-import { structureOf } from '../schema/parts.ts'
-import { prune } from '../schema/pruning.ts'
-import type { SchemaWork } from '../schema/schema-work.ts'
-import { validateValue } from '../schema/value-validator.ts'
 
 /** Every default is itself a value that its schema specifies and allows. */
 export function validateDefaults(schema: JSONSchemaProps, path: string, work: SchemaWork): FieldError[] {

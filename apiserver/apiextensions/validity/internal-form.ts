@@ -1,3 +1,4 @@
+import type { JSONSchemaProps, ValidationRule } from '../../schema/json-schema.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import type {
   CustomResourceColumnDefinition,
@@ -6,7 +7,6 @@ import type {
   CustomResourceSubresources,
   SelectableField,
 } from '../custom-resource-definition.ts'
-import type { JSONSchemaProps, ValidationRule } from '../schema/json-schema.ts'
 
 /**
  * Upstream validates its internal type, not v1: what is the same in all versions stands once at the top there,

@@ -1,6 +1,6 @@
+import { additionalOf, itemsOf, type JSONSchemaProps, META_FIELDS, ownProperty } from '../../schema/json-schema.ts'
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
-import { additionalOf, itemsOf, type JSONSchemaProps, META_FIELDS, ownProperty } from '../schema/json-schema.ts'
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string']
 

@@ -1,3 +1,4 @@
+import { SchemaWork } from '../../schema/schema-work.ts'
 import { invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import { dns1035Label, dns1123Subdomain } from '../../validation/names.ts'
@@ -8,7 +9,6 @@ import type {
   CustomResourceDefinitionSpec,
   CustomResourceDefinitionVersion,
 } from '../custom-resource-definition.ts'
-import { SchemaWork } from '../schema/schema-work.ts'
 import { validateConversion } from './conversion-rules.ts'
 import { internalForm, printVersions } from './internal-form.ts'
 import { requireNames, validateNames } from './names-rules.ts'

@@ -1,9 +1,9 @@
+import { itemsOf, type JSONSchemaProps, ownProperty } from '../../schema/json-schema.ts'
+import { structureOf } from '../../schema/parts.ts'
+import { patternError } from '../../schema/re2.ts'
 import { forbidden, invalid, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
-import { itemsOf, type JSONSchemaProps, ownProperty } from '../schema/json-schema.ts'
-import { structureOf } from '../schema/parts.ts'
-import { patternError } from '../schema/re2.ts'
 
 type Level = 'root' | 'item' | 'field'
 const MISSING_TYPE: Record<Level, string> = {

@@ -1,3 +1,6 @@
+import { type JSONSchemaProps, ownProperty } from '../../schema/json-schema.ts'
+import { allParts } from '../../schema/parts.ts'
+import type { SchemaWork } from '../../schema/schema-work.ts'
 import { forbidden, invalid, required, tooMany } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import type {
@@ -7,9 +10,6 @@ import type {
   SelectableField,
 } from '../custom-resource-definition.ts'
 import { parseFieldPath } from '../field-path.ts'
-import { type JSONSchemaProps, ownProperty } from '../schema/json-schema.ts'
-import { allParts } from '../schema/parts.ts'
-import type { SchemaWork } from '../schema/schema-work.ts'
 import { compileAllRules, validateRuleFields } from './cel-rules.ts'
 import { validateDefaults } from './default-rules.ts'
 import { fieldsSet, printSchema } from './internal-form.ts'

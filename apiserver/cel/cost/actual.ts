@@ -3,7 +3,7 @@
  * interpreter/runtimecost.go, ext/lists.go and ext/sets.go. What upstream makes or reads without counting it costs
  * extra here, so that no evaluation takes all memory or time: long results, and strings that a call reads for nothing.
  */
-import { patternCost, patternWeight } from '../../apiextensions/schema/re2.ts'
+import { patternCost, patternWeight } from '../../schema/re2.ts'
 import { AUTHORIZATION_CHECK, LIST, REGEX, TRAVERSAL } from '../cost-units.ts'
 import { Cidr } from '../library/addresses.ts'
 import { charge } from '../meter.ts'

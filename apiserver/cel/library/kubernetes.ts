@@ -1,6 +1,6 @@
 /** What Kubernetes adds to CEL: quantities, versions, addresses, URLs and formats. */
 import { parseQuantity, type Quantity, QuantityError } from '../../../shared/api/quantity.ts'
-import { matchesFormat } from '../../apiextensions/schema/formats.ts'
+import { matchesFormat } from '../../schema/formats.ts'
 import {
   dns1035Label,
   dns1123Label,

@@ -1,5 +1,5 @@
 /** Literals that can be no value of what they are passed to are refused before anything runs. */
-import { patternError } from '../../apiextensions/schema/re2.ts'
+import { patternError } from '../../schema/re2.ts'
 import type { Call, Expr } from '../ast.ts'
 import { CelError } from '../errors.ts'
 import { compileProgram } from '../program.ts'

@@ -1,5 +1,5 @@
 /** Strings and regular expressions. Positions count characters, as code points. */
-import { findMatches, patternError, patternMatches } from '../../apiextensions/schema/re2.ts'
+import { findMatches, patternError, patternMatches } from '../../schema/re2.ts'
 import { TRAVERSAL } from '../cost-units.ts'
 import { CelError } from '../errors.ts'
 import { charge } from '../meter.ts'

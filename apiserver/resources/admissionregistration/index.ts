@@ -8,8 +8,8 @@ import type {
   V1ValidatingWebhookConfiguration,
 } from '@kubernetes/client-node'
 import type { ObjectMeta, WithMeta } from '../../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
-import { age, ageColumn, column, nameColumn } from '../parts/cells.ts'
 import { plain } from '../parts/plain.ts'
 import {
   validateMatchResources,

@@ -1,4 +1,4 @@
-import { conditionVariables, expressionProblem } from '../../admission/cel/expression.ts'
+import { conditionVariables, expressionProblem } from '../../cel/request-expression.ts'
 import { duplicate, invalid, required, tooMany } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { qualifiedName } from '../../validation/names.ts'

@@ -1,6 +1,6 @@
 /** Policies of admission in CEL, and their bindings. Upstream: pkg/apis/admissionregistration/validation. */
 
-import { expressionProblem, policyVariables } from '../../admission/cel/expression.ts'
+import { expressionProblem, policyVariables } from '../../cel/request-expression.ts'
 import { duplicate, forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { type LabelSelector, validateLabelSelector } from '../../validation/label-selector.ts'

@@ -1,9 +1,9 @@
 import type { V1CertificateSigningRequest } from '@kubernetes/client-node'
 import type { WithMeta } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
+import { age, ageColumn, column, humanDuration, nameColumn } from '../../kind/cells.ts'
 import type { User } from '../../kind/user.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
-import { age, ageColumn, column, humanDuration, nameColumn } from '../parts/cells.ts'
 import { plain } from '../parts/plain.ts'
 import { validateCertificate, validateConditions, validateConditionsUpdate, validateRequest } from './validate.ts'
 

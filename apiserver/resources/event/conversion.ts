@@ -1,7 +1,7 @@
 /** Between core Events, which are stored, and those of events.k8s.io, which have other names for the same. */
 import { parseStored } from '../../../shared/api/exact-json.ts'
 import type { Event, KubeObject, ObjectMeta } from '../../../shared/api/types.ts'
-import { encodeObject } from '../../registry/stored-object.ts'
+import { encodeObject } from '../../kind/encode-object.ts'
 
 export interface NewEvent {
   metadata: ObjectMeta

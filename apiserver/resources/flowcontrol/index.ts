@@ -1,8 +1,8 @@
 /** Priority and fairness: kept and shown. */
 import type { V1FlowSchema, V1PriorityLevelConfiguration } from '@kubernetes/client-node'
 import type { WithMeta } from '../../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
-import { age, ageColumn, column, nameColumn } from '../parts/cells.ts'
 import { plain } from '../parts/plain.ts'
 import { validateLevel } from './validate-level.ts'
 import { validateFlowSchema } from './validate-schema.ts'

@@ -1,7 +1,7 @@
 /** Between the version that is stored, v2, and v1, which keeps in annotations what it has no fields for. */
 import { parseExact, parseStored, toJson } from '../../../shared/api/exact-json.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
-import { encodeObject } from '../../registry/stored-object.ts'
+import { encodeObject } from '../../kind/encode-object.ts'
 import { defaultAutoscaler } from './defaults.ts'
 import type { Autoscaler, AutoscalerV1, Metric } from './types.ts'
 

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { zeroOf } from '../../validation/decoder.ts'
-import { age, ageColumn, column, nameColumn } from '../parts/cells.ts'
 import { plain } from '../parts/plain.ts'
 import { asV1, asV2, toV2, v1Conversion } from './conversion.ts'
 import { defaultAutoscaler } from './defaults.ts'

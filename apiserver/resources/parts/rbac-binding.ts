@@ -1,3 +1,4 @@
+import { age, ageColumn, column, nameColumn, wide } from '../../kind/cells.ts'
 import { resource } from '../../kind/resource-definition.ts'
 import { invalid } from '../../validation/field-error.ts'
 import {
@@ -9,7 +10,6 @@ import {
   validateBinding,
 } from '../../validation/rbac-rules.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn, wide } from './cells.ts'
 
 /** The kind that binds a role to subjects, in one namespace or everywhere; which role is bound cannot be changed. */
 export const bindingKind = (namespaced: boolean) => {

@@ -1,8 +1,8 @@
 /** The status that ReplicaSets and ReplicationControllers share. */
 import type { ObjectMeta } from '../../../shared/api/types.ts'
+import { age, ageColumn, column } from '../../kind/cells.ts'
 import { invalid } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
-import { age, ageColumn, column } from './cells.ts'
 import { validateNotNegative } from './messages.ts'
 
 export interface ReplicaStatus {

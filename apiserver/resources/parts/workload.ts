@@ -7,6 +7,7 @@ import {
   type Requirement,
 } from '../../../shared/api/label-selector.ts'
 import type { ObjectMeta, PodTemplateSpec } from '../../../shared/api/types.ts'
+import { column, wide } from '../../kind/cells.ts'
 import type { Strategy, StrategyContext } from '../../kind/resource-definition.ts'
 import { zeroOf } from '../../validation/decoder.ts'
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
@@ -15,7 +16,6 @@ import { dump } from '../../validation/go-dump.ts'
 import { type LabelSelector, validateLabelSelector } from '../../validation/label-selector.ts'
 import { dns1123Label } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
-import { column, wide } from './cells.ts'
 import {
   containerImages,
   containerNames,

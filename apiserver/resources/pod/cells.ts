@@ -2,8 +2,8 @@
 import { hasEnded } from '../../../shared/api/pod-phase.ts'
 import type { ContainerStatus, Pod } from '../../../shared/api/types.ts'
 import { parseTime } from '../../../shared/clock/timestamp.ts'
+import { age, ageColumn, column, humanDuration, nameColumn, orNone, wide } from '../../kind/cells.ts'
 import type { Column, RowCondition } from '../../kind/resource-definition.ts'
-import { age, ageColumn, column, humanDuration, nameColumn, orNone, wide } from '../parts/cells.ts'
 
 export const podColumns: Column[] = [
   nameColumn,

@@ -1,7 +1,7 @@
 import type { Service } from '../../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn, orNone, wide } from '../../kind/cells.ts'
 import { resource } from '../../kind/resource-definition.ts'
 import { dns1123Label } from '../../validation/names.ts'
-import { age, ageColumn, column, nameColumn, orNone, wide } from '../parts/cells.ts'
 import { allocate, dropFieldsOfOldType, keepAllocated, normalizeClusterIps } from './allocate.ts'
 import { allocateOwn } from './own.ts'
 import { allocateShared, holdingOf } from './shared.ts'

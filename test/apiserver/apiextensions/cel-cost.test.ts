@@ -2,8 +2,8 @@
 import t from 'tap'
 import { rulesOf } from '../../../apiserver/apiextensions/cel/rule-check.ts'
 import type { CustomResourceDefinition } from '../../../apiserver/apiextensions/custom-resource-definition.ts'
-import type { JSONSchemaProps } from '../../../apiserver/apiextensions/schema/json-schema.ts'
 import { validateDefinition } from '../../../apiserver/apiextensions/validity/spec-rules.ts'
+import type { JSONSchemaProps } from '../../../apiserver/schema/json-schema.ts'
 import { errorBody } from '../../../apiserver/validation/field-error.ts'
 
 const text: JSONSchemaProps = { type: 'string' }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { rulesOf } from '../../../apiserver/apiextensions/cel/rule-check.ts'
 import { compileRules } from '../../../apiserver/apiextensions/cel/rule-compiler.ts'
-import type { JSONSchemaProps } from '../../../apiserver/apiextensions/schema/json-schema.ts'
+import type { JSONSchemaProps } from '../../../apiserver/schema/json-schema.ts'
 
 const recorded = JSON.parse(readFileSync(new URL('../../golden/cel/rules.json', import.meta.url), 'utf8')) as {
   schema: JSONSchemaProps

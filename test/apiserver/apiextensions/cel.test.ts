@@ -2,8 +2,8 @@
 import t from 'tap'
 import { rulesOf } from '../../../apiserver/apiextensions/cel/rule-check.ts'
 import { compileRules } from '../../../apiserver/apiextensions/cel/rule-compiler.ts'
-import type { JSONSchemaProps } from '../../../apiserver/apiextensions/schema/json-schema.ts'
-import { validateValue } from '../../../apiserver/apiextensions/schema/value-validator.ts'
+import type { JSONSchemaProps } from '../../../apiserver/schema/json-schema.ts'
+import { validateValue } from '../../../apiserver/schema/value-validator.ts'
 import { errorBody } from '../../../apiserver/validation/field-error.ts'
 
 const text: JSONSchemaProps = { type: 'string' }

@@ -37,6 +37,7 @@ class Server {
       random: Math.random,
     })
     this.#custom = new CustomResources({
+      kind: customresourcedefinition,
       registry: this.registry,
       log: createLog({ level: 'error', component: 'test' }),
       rulesOf,
@@ -310,6 +311,7 @@ t.test('definitions in the store are served from the start', async (t) => {
   await first.create(customresourcedefinition, definitionOf([versionOf('v1', { a: text }, { storage: true })]))
   await first.served('v1')
   const second = new CustomResources({
+    kind: customresourcedefinition,
     registry: first.registry,
     log: createLog({ level: 'error', component: 'test' }),
     webhookClient,

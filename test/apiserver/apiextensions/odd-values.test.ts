@@ -1,12 +1,12 @@
 /** Values that schemas rarely meet; what kube-apiserver 1.36.3 says of them. */
 import t from 'tap'
 import { validateEmbedded } from '../../../apiserver/apiextensions/object-meta.ts'
-import { matchesFormat } from '../../../apiserver/apiextensions/schema/formats.ts'
-import type { JSONSchemaProps } from '../../../apiserver/apiextensions/schema/json-schema.ts'
-import { validateListTypes } from '../../../apiserver/apiextensions/schema/list-types.ts'
-import { validateValue } from '../../../apiserver/apiextensions/schema/value-validator.ts'
 import { unrecognizedFormats } from '../../../apiserver/apiextensions/unrecognized-formats.ts'
 import { requireNames, validateNames } from '../../../apiserver/apiextensions/validity/names-rules.ts'
+import { matchesFormat } from '../../../apiserver/schema/formats.ts'
+import type { JSONSchemaProps } from '../../../apiserver/schema/json-schema.ts'
+import { validateListTypes } from '../../../apiserver/schema/list-types.ts'
+import { validateValue } from '../../../apiserver/schema/value-validator.ts'
 import { errorBody } from '../../../apiserver/validation/field-error.ts'
 import type { FieldError } from '../../../apiserver/validation/field-errors.ts'
 

@@ -1,8 +1,8 @@
 /** CEL expressions about requests: of webhooks' match conditions and of policies. */
-import { compile, type Variables as Declared, type Program } from '../../cel/environment.ts'
-import { CelCancelled } from '../../cel/errors.ts'
-import { type Budget, OUT_OF_BUDGET } from '../../cel/meter.ts'
-import { type CelType, DYN, printType } from '../../cel/types.ts'
+import { compile, type Variables as Declared, type Program } from './environment.ts'
+import { CelCancelled } from './errors.ts'
+import { type Budget, OUT_OF_BUDGET } from './meter.ts'
+import { type CelType, DYN, printType } from './types.ts'
 
 /** What an expression may speak of. Values are what `convertDyn` makes of JSON. */
 export type Variables = Readonly<Record<string, unknown>>

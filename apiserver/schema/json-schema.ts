@@ -1,4 +1,4 @@
-import { own } from '../../../shared/api/own.ts'
+import { own } from '../../shared/api/own.ts'
 /** apiextensions.k8s.io/v1 JSONSchemaProps: the OpenAPI v3 schema of a custom resource, as its author wrote it. */
 export interface JSONSchemaProps {
   id?: string

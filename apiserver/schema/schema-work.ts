@@ -1,7 +1,7 @@
-import { forbidden } from '../../validation/field-error.ts'
-import type { FieldError } from '../../validation/field-errors.ts'
-import { workLimits } from '../../work-limits.ts'
-import { NO_FIELD } from '../field-error.ts'
+import { forbidden } from '../validation/field-error.ts'
+import type { FieldError } from '../validation/field-errors.ts'
+import { workLimits } from '../work-limits.ts'
+import { NO_FIELD } from './field-error.ts'
 import { patternCost, patternWeight } from './re2.ts'
 
 /** An error that is told costs as much as so many checks. */

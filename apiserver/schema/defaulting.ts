@@ -1,5 +1,5 @@
-import { toJson } from '../../../shared/api/exact-json.ts'
-import { workLimits } from '../../work-limits.ts'
+import { toJson } from '../../shared/api/exact-json.ts'
+import { workLimits } from '../work-limits.ts'
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, type JsonObject, ownProperty } from './json-schema.ts'
 
 /** What becomes of a null that the schema does not allow and for which it has no default. */

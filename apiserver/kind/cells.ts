@@ -1,7 +1,7 @@
 /** What the cells of kubectl's tables have in common. */
 
-import { parseTime } from '../../../shared/clock/timestamp.ts'
-import type { Column } from '../../kind/resource-definition.ts'
+import { parseTime } from '../../shared/clock/timestamp.ts'
+import type { Column } from './resource-definition.ts'
 
 export const nameColumn: Column = { name: 'Name', type: 'string', format: 'name', description: 'Name of the object.' }
 export const ageColumn: Column = { name: 'Age', type: 'string', description: 'Time since the object was created.' }
