@@ -4,9 +4,9 @@ import { whyNotListening } from './free-port.ts'
 interface Listening {
   host: string
   port: number
-  /** What the flags are called by which the two are chosen, where not as ours. */
+  /** Names of the flags that choose host and port, if they are not `--host` and `--port`. */
   flags?: { host: string; port: string }
-  /** 0 means that nothing listens. */
+  /** Port 0 means that nothing listens. */
   isOptional?: boolean
 }
 
@@ -30,7 +30,10 @@ export function explainListening(listening: Listening): (error: NodeJS.ErrnoExce
   }
 }
 
-/** The same, ahead, for the port on which the kubelet, a process of its own, is to listen. */
+/**
+ * Checks, before the kubelet's process starts, that it can listen on the port. Rejects with a ConfigError if not; port
+ * 0 means that nothing listens.
+ */
 export async function checkKubeletPort(port: number): Promise<void> {
   const code = port === 0 ? undefined : await whyNotListening(kubeletHost, port)
   const problem = sentence(code, { host: kubeletHost, port, flags: { ...ours, port: '--kubelet-port' } })

@@ -1,6 +1,8 @@
 import { type AddressInfo, createServer } from 'node:net'
 
-/** Why the port cannot be used, as the system's code (EADDRINUSE, EACCES, …); undefined if it can. */
+/**
+ * Resolves to the system's code (EADDRINUSE, EACCES, …) that says why the port cannot be used; to undefined if it can.
+ */
 export function whyNotListening(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer()

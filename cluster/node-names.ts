@@ -1,24 +1,24 @@
 import { ConfigError } from '../shared/config/option.ts'
 
 export interface NodeCounts {
-  /** False: no node runs pods. */
+  /** False: no node runs pods as processes. */
   kubelet: boolean
   nodes: number
   simulatedNodes: number
-  /** Of the first node. */
+  /** Name of the first node. */
   nodeName: string
 }
 
 export interface NodeNames {
-  /** Run pods as processes of this machine. */
+  /** Names of the nodes that run pods as processes of this machine. */
   real: string[]
-  /** Within the API server's process; their pods only seem to run. */
+  /** Names of the nodes within the API server's process; their pods only seem to run. */
   simulated: string[]
 }
 
 /**
- * How many nodes run pods as processes; the default goes by what else is there, as in the library.
- * Throws a ConfigError where nodes are asked for and none can be.
+ * Returns how many nodes run pods as processes. Without `--nodes`, simulated nodes alone are enough, as in the library.
+ * Throws a ConfigError if nodes are asked for and the kubelet is off.
  */
 export function nodeCount({ kubelet, nodes, simulatedNodes }: Omit<NodeCounts, 'nodeName'>, isGiven: boolean): number {
   if (!isGiven) return simulatedNodes > 0 || !kubelet ? 0 : nodes
@@ -28,8 +28,8 @@ export function nodeCount({ kubelet, nodes, simulatedNodes }: Omit<NodeCounts, '
 }
 
 /**
- * One node has the name that is given; several count up from it: `edge` or `edge-1` is followed by `edge-2`.
- * Throws a ConfigError where a real node has the name of a simulated one.
+ * Returns the names of all nodes. One node has the given name; several count up from it: `edge` or `edge-1` is followed
+ * by `edge-2`. Throws a ConfigError if a real node has the name of a simulated one.
  */
 export function nodeNames({ kubelet, nodes, simulatedNodes, nodeName }: NodeCounts): NodeNames {
   const count = kubelet ? nodes : 0

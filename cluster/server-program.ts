@@ -17,7 +17,7 @@ import { explainListening } from './explain-listening.ts'
 
 const { controllers: _, nodeMonitorGracePeriod: _grace, ...ofServer } = apiServerOptions
 
-/** Of an API server without a state folder of its own. */
+/** Defines the options of an API server that has no state folder of its own. */
 export const serverProgramOptions = {
   config: configOption,
   ...ofServer,

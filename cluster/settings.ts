@@ -32,7 +32,7 @@ const ownStorage = {
   fromFile: parseOwnStorage,
 } as const
 
-/** What `kubestage up` can be told. */
+/** Defines the options of a cluster: what flags, variables and kubestage.yaml can set. */
 export const clusterOptions = {
   config: configOption,
   stateDir: stateDirOption,
@@ -97,5 +97,5 @@ export const clusterOptions = {
   ...containerOptions,
 }
 
-/** Their values, as the parts of a cluster are started with. */
+/** Holds the values of {@link clusterOptions} that the parts of a cluster start with. */
 export type ClusterSettings = Omit<Values<typeof clusterOptions>, 'config'>

@@ -8,18 +8,18 @@ import { userName } from '../shared/files/owner.ts'
 import { notAFile } from '../shared/files/regular-file.ts'
 import { takeLock } from './lock.ts'
 
-/** Where a cluster keeps what it needs between starts. */
+/** Names the files and folders that a cluster keeps between starts. */
 export interface StateDirectory {
   root: string
   kubeconfig: string
   pki: string
   logs: string
   lock: string
-  /** What runs here; there while it is ready. */
+  /** Description of the running cluster; exists while the cluster is ready. */
   running: string
-  /** A folder for each volume that a claim got. */
+  /** Parent of the folders of provisioned volumes. */
   volumes: string
-  /** The kubelet's own root. */
+  /** Root folder of the kubelet. */
   kubelet: string
 }
 
@@ -42,7 +42,7 @@ export function stateDirectory(directory: string): StateDirectory {
   }
 }
 
-/** The folders of a node beside the cluster's first. */
+/** Returns the folders of a node other than the cluster's first. */
 export function nodeDirectory(state: StateDirectory, name: string): StateDirectory {
   const root = join(state.root, 'nodes', name)
   return { ...state, root, pki: join(root, 'pki'), logs: join(state.logs, name), kubelet: join(root, 'kubelet') }

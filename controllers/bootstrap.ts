@@ -14,15 +14,17 @@ export interface BootstrapOptions extends KubernetesServiceOptions {
 }
 
 /**
- * Makes sure of what every cluster has from its first moment: the system namespaces the `kubernetes` Service, which
- * leads to our port, and what the server says of itself.
+ * Ensures what every cluster has from the start: the system namespaces, the `kubernetes` Service, which leads to the
+ * server's port, and the ConfigMaps that describe the server.
  */
 export async function bootstrap(client: Client, options: BootstrapOptions): Promise<void> {
   for (const name of SYSTEM_NAMESPACES) await ensure<Namespace>(client, namespaces, { metadata: { name } })
   await Promise.all([ensureKubernetesService(client, options), ensureServerConfigMaps(client, options)])
 }
 
-/** What there is by that name; created when there is nothing. Another server may be doing the same. */
+/**
+ * Returns the existing object of that name, or else creates it. Succeeds if another server creates it at the same time.
+ */
 export async function ensure<T extends { metadata: ObjectMeta }>(
   client: Client,
   resource: Resource,

@@ -34,7 +34,10 @@ export function startClusterRoleAggregation({ client, informers, log, clock }: C
   return { close: () => queue.close() }
 }
 
-/** Each rule once, in the order of the selectors and then of the roles' names. */
+/**
+ * Returns the rules of all selected roles without duplicates, in the order of the selectors and then of the roles'
+ * names.
+ */
 export function aggregated({ metadata, aggregationRule }: ClusterRole, roles: readonly ClusterRole[]): Rule[] {
   const sorted = [...roles].sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))
   const found = new Map<string, Rule>()

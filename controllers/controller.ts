@@ -4,13 +4,13 @@ import type { Clock } from '../shared/clock/clock.ts'
 import type { Log } from '../shared/log/log.ts'
 import type { Informers } from './informers.ts'
 
-/** One control loop. It begins when it is made. */
+/** Runs a control loop. The loop starts when the object is created. */
 export interface Controller {
-  /** Resolves when it has stopped working and watching. */
+  /** Stops the loop. Resolves when it neither works nor watches any more. */
   close(): Promise<void>
 }
 
-/** What every control loop is given. */
+/** Holds what every control loop needs. */
 export interface ControllerContext {
   client: Client
   informers: Informers
@@ -42,7 +42,10 @@ export interface ApiResources {
 export const supports = (resource: ApiResource, ...verbs: string[]): boolean =>
   verbs.every((verb) => resource.verbs?.includes(verb) ?? true)
 
-/** What is served of a kind, in whichever version; `apiVersion` as owner references have it. */
+/**
+ * Returns the resource of a kind in any served version, or undefined if the kind is not served. `apiVersion` is in the
+ * form of owner references.
+ */
 export function resourceOfKind(
   resources: ApiResources,
   { apiVersion, kind }: { apiVersion: string; kind: string },

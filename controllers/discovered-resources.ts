@@ -33,8 +33,9 @@ type Definition = WithMeta<{
 type Listener = Parameters<ApiResources['follow']>[0]
 
 /**
- * What a server serves, by its discovery documents: for loops that run beside it. Asked for again when a
- * CustomResourceDefinition changes, and every 30 s. A group that does not answer stays as it was.
+ * Keeps a list of what an API server serves, from its discovery documents, for loops in another process. The list is
+ * refreshed when a CustomResourceDefinition changes, and every 30 s. If a group does not answer, its last known
+ * resources stay.
  */
 export class DiscoveredResources implements ApiResources, Controller {
   readonly #client: ServerClient

@@ -10,31 +10,34 @@ import { type TrimmedNode, trimNode } from './trimmed-node.ts'
 import { type TrimmedPod, trimPod } from './trimmed-pod.ts'
 import { controllerIndex, namespaceIndex } from './workloads/ownership.ts'
 
-/** All that most loops look at. */
+/** Describes the part of an object that most loops read. */
 export interface Metadata {
   metadata: ObjectMeta
 }
 
-/** One watch per collection, however many loops look at it; each begins at the first request for it. */
+/** Shares one watch for each collection between all loops. A watch starts at the first request for its collection. */
 export interface Informers {
   pods(): Informer<TrimmedPod>
   nodes(): Informer<TrimmedNode>
   namespaces(): Informer<Namespace>
-  /** Of any kind; the metadata alone is sure to be kept. */
+  /** Returns an informer of any kind. Only the metadata of its objects is certain to be kept. */
   metadata(resource: Resource): Informer<Metadata>
   /**
-   * Of a kind that is kept as it is, in indexes by `namespace` and by `controller`. Throws for a kind of which the list
-   * below does not say so.
+   * Returns an informer whose objects are kept whole, with the indexes `namespace` and `controller`. Throws if the list
+   * below does not say that the kind is kept whole.
    */
   whole<T extends Metadata>(resource: Resource): Informer<T>
-  /** A watch of its own, for a selector. */
+  /** Starts a separate watch with a selector. */
   selected<T extends Metadata>(
     resource: Resource,
     options: Pick<InformerOptions<T>, 'selection' | 'handlers'>,
   ): Informer<T>
   /** Stops watching a kind that is served no longer. */
   drop(resource: Resource): void
-  /** If gated: resolves when all that loops read was listed; from then on they hear of it. Rejects at the end. */
+  /**
+   * Resolves, if gated, when all that loops read was listed; handlers are called from then on. Rejects if the informers
+   * are closed before.
+   */
   begin(): Promise<void>
   synced(): Promise<void>
   close(): Promise<void>
@@ -44,18 +47,18 @@ export interface InformersOptions {
   client: Client
   clock: Clock
   log: Log
-  /** Handlers hear nothing before `begin`. For a client over a network, and for loops that take over from others. */
+  /** Handlers are not called before `begin`. For a client over a network, and for loops that take over from others. */
   isGated?: boolean
 }
 
 export function createInformers(options: InformersOptions): Informers {
   const { client, clock, log } = options
   const gate = options.isGated ? new SyncGate() : undefined
-  /** What loops read, and not of all kinds alike. */
+  /** Informers of collections that loops read; not those of all kinds alike. */
   const read: Informer<Metadata>[] = []
   const started: Informer<Metadata>[] = []
   const shared = new Map<string, Informer<Metadata>>()
-  /** Which informer is behind the gate, of what loops hold. */
+  /** Maps each gated informer, which loops hold, to the informer behind the gate. */
   const behind = new Map<object, Informer<Metadata>>()
 
   function start<T extends Metadata>(
@@ -119,8 +122,8 @@ export function createInformers(options: InformersOptions): Informers {
 const indexes = { namespace: namespaceIndex, controller: controllerIndex }
 const whole = { indexes }
 /**
- * Kinds of which some loop reads more than the metadata. Thousands of copies may be held: what no loop reads is left
- * out.
+ * Kinds of which some loop reads more than the metadata. Thousands of copies may be in memory, so fields that no loop
+ * reads are left out.
  */
 const trimmed: Record<string, { transform?(object: Metadata): Metadata; indexes?: typeof indexes }> = {
   '/pods': { transform: trimPod, indexes },

@@ -48,7 +48,7 @@ export interface ManagerOptions {
   volumeFolders?: VolumeFolders
 }
 
-/** The loops of upstream's kube-controller-manager, by its names. */
+/** Starts the loops of upstream's kube-controller-manager, under its names. */
 export function startManagerLoops(context: ControllerContext, options: ManagerOptions): Controller[] {
   const { resources, ca, rootCa, chosen = ['*'] } = options
   const loops: Record<ControllerName, () => Controller | undefined> = {

@@ -4,18 +4,18 @@ import type { Resource } from '../shared/client/client.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 
-/** One object that every namespace shall have. */
+/** Describes an object that every namespace should have. */
 export interface PublishedObject<T extends { metadata: ObjectMeta }> {
   resource: Resource
   name: string
   desired(namespace: string): T
-  /** Whether what is there is good enough; then it is let be. */
+  /** Returns whether the existing object may stay as it is. */
   upToDate(object: T): boolean
 }
 
 /**
- * Keeps one object present in every namespace that is not being deleted; brings it back when someone deletes or bends
- * it.
+ * Keeps one object present in every namespace that is not being deleted, and restores it after a user deletes or
+ * changes it.
  */
 export function startNamespacePublisher<T extends { metadata: ObjectMeta }>(
   context: ControllerContext,

@@ -91,7 +91,7 @@ export function startPodGarbageCollector(context: ControllerContext): Controller
 const isTerminatingWithoutNode = ({ metadata, spec }: TrimmedPod): boolean =>
   metadata.deletionTimestamp !== undefined && !spec.nodeName
 
-/** What there is beyond `max` of pods that are over: evicted ones first, then the oldest. */
+/** Returns the ended pods beyond the limit `max`: evicted ones first, then the oldest. */
 export function tooManyTerminated(pods: readonly TrimmedPod[], max: number): TrimmedPod[] {
   const terminated = pods.filter(hasEnded)
   const rank = ({ metadata, status }: TrimmedPod): string =>

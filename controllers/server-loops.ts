@@ -8,29 +8,29 @@ import { startKubernetesService } from './kubernetes-service.ts'
 import { startServerConfigMaps } from './server-config-maps.ts'
 import { startServiceIPAddresses } from './service-ip-addresses.ts'
 
-/** What an API server says of itself. */
+/** Holds what an API server publishes about itself. */
 export interface ServerFacts {
   /** CA of the client certificates that it accepts, in PEM. */
   clientCa: string
-  /** What machines that join trust, in PEM. */
+  /** CA that joining machines trust, in PEM. */
   rootCa: string
   /** URL of the API server for machines that join the cluster. */
   serverUrl: string
-  /** Other servers run, one of which has said where; it is not overruled. */
+  /** Another server may have published its URL; that URL is kept. */
   keepsServerUrl?: boolean
-  /** Of the `kubernetes` Service. */
+  /** Port and address of the `kubernetes` Service. */
   securePort: number
   kubernetesServiceIP: string
-  /** Where the server listens: the address in the Service's Endpoints. */
+  /** Address that the server listens at: the address in the Service's Endpoints. */
   host: string
   /**
-   * Other servers have the same objects. Then the server itself makes an IPAddress before each Service that has it: a
-   * loop would delete what is just taken.
+   * Other servers have the same objects. The server itself then creates an IPAddress before each Service that uses it,
+   * because a loop would delete an address that was just allocated.
    */
   isShared?: boolean
 }
 
-/** What every cluster has from its first moment; each server makes sure of it when it starts. */
+/** Creates what every cluster has from the start. Every server calls this when it starts. */
 export async function prepareCluster(client: Client, facts: ServerFacts, nowMs: number): Promise<void> {
   await bootstrap(client, { ...serviceOf(facts), clientCa: facts.clientCa, nowMs })
   const { serverUrl: url, rootCa: ca, keepsServerUrl: keepsUrl } = facts

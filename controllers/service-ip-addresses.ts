@@ -5,7 +5,10 @@ import { ipAddresses, services } from '../shared/client/resources.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 
-/** For each cluster IP an object that says whose it is. Upstream: pkg/registry/core/service/ipallocator. */
+/**
+ * Starts the loop that keeps an IPAddress for each cluster IP, which names the Service that owns it. Upstream:
+ * pkg/registry/core/service/ipallocator.
+ */
 export function startServiceIPAddresses({ client, informers, clock, log }: ControllerContext): Controller {
   const owners = new Map<string, Service>()
   const queue = createWorkQueue<string>({

@@ -1,6 +1,6 @@
 import type { ObjectMeta } from '../shared/api/types.ts'
 
-/** Without what is large and read by no control loop. */
+/** Removes the large fields that no control loop reads. */
 export function trimMetadata(metadata: ObjectMeta): ObjectMeta {
   const { managedFields: _managedFields, annotations: _annotations, ...kept } = metadata
   return kept

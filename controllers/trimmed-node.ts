@@ -4,7 +4,10 @@ import { trimMetadata } from './trimmed-metadata.ts'
 
 export type TrimmedNodeStatus = Part<NonNullable<Node['status']>, 'allocatable' | 'conditions', 'nodeInfo'>
 
-/** What control loops read of a node. Thousands may be held: a loop that reads more adds the field here and below. */
+/**
+ * Holds the fields of a node that control loops read. Thousands may be in memory: a loop that reads another field adds
+ * it here and below.
+ */
 export interface TrimmedNode {
   metadata: Omit<ObjectMeta, 'managedFields' | 'annotations'>
   spec?: Node['spec']

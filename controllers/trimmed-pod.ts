@@ -25,7 +25,8 @@ export type TrimmedPodSpec = Part<
 > & { containers: TrimmedContainer[]; initContainers?: TrimmedContainer[] }
 
 /**
- * Of the statuses of containers those that have ended once; of init containers, those that failed or were restarted.
+ * Holds the fields of a pod's status that control loops read. Of the container statuses it keeps those that have ended
+ * once; of init containers, those that failed or were restarted.
  */
 export type TrimmedPodStatus = Part<
   PodStatus,
@@ -40,9 +41,12 @@ export type TrimmedPodStatus = Part<
   'hostIPs'
 >
 
-/** What control loops read of a pod. Thousands may be held: a loop that reads more adds the field here and below. */
+/**
+ * Holds the fields of a pod that control loops read. Thousands may be in memory: a loop that reads another field adds
+ * it here and below.
+ */
 export interface TrimmedPod {
-  /** Of the annotations those of {@link readAnnotations}. */
+  /** Only the annotations of {@link readAnnotations} are kept. */
   metadata: Omit<ObjectMeta, 'managedFields'>
   spec: TrimmedPodSpec
   status?: TrimmedPodStatus

@@ -33,31 +33,31 @@ export interface ApiServersOptions {
   settings: ClusterSettings
   state: Pick<StateDirectory, 'root' | 'logs' | 'pki'>
   pki: ClusterPki
-  /** The etcd of all. */
+  /** The etcd that all API servers use. */
   storage: StorageChoice
   etcdCafile?: string
   etcdCertfile?: string
   etcdKeyfile?: string
-  /** Of the first server, in this process. */
+  /** URL of the first server, which runs in this process. */
   url: string
   timeOriginMs: number
-  /** The machine's. */
+  /** The machine's clock. */
   clock: Clock
   onTrouble(line: string): void
-  /** Called for each that is started. */
+  /** Called for each server that is started. */
   onStart?(): void
 }
 
-/** One of the servers besides the first. */
+/** Describes an API server other than the first. */
 export interface OtherServer {
   url: string
-  /** While it runs. */
+  /** Undefined while the server does not run. */
   pid: number | undefined
 }
 
 /**
- * API servers besides the one in this process, each a `kubestage apiserver` on the same etcd. One that ends is started
- * again. They outlive this process where a guardian starts it again, and are taken over then.
+ * Keeps the API servers besides the one in this process, each a `kubestage apiserver` on the same etcd. A server that
+ * ends is started again. If this process has a guardian, the servers outlive it, and the next process takes them over.
  */
 export class ApiServers {
   readonly #servers: readonly ApiServer[]
@@ -67,8 +67,8 @@ export class ApiServers {
   }
 
   /**
-   * Resolves when all of them answer. Rejects with a ConfigError, and none left running. Does not wait where the first
-   * server was started again: it does not depend on the others, some of which may run.
+   * Resolves when all servers answer. If one does not, stops all and rejects with a ConfigError. If the guardian
+   * started this process again, resolves at once: this process does not depend on the others, some of which may run.
    */
   static async start(options: ApiServersOptions): Promise<ApiServers> {
     const made: ApiServer[] = []

@@ -11,8 +11,8 @@ const extension = extname(import.meta.filename)
 const kubeletMain = join(import.meta.dirname, '..', '..', 'kubelet', `main${extension}`)
 
 /**
- * A pod's start leaves garbage that lives as long as the start takes: a sooner collection would only copy it. At rest
- * it is given back.
+ * A pod's start leaves garbage that lives as long as the start takes: an earlier collection would only copy it. At rest
+ * the memory is given back.
  */
 const nursery = ['--max-semi-space-size=16']
 
@@ -25,14 +25,19 @@ export const kubeletLog = ({ logs }: Place): string => join(logs, 'kubelet.log')
 /** Process id of the kubelet that runs now, of a cluster with a guardian. */
 export const kubeletPidFile = ({ kubelet }: Place): string => join(kubelet, 'kubelet.pid')
 
-/** What the kubelet reads when it is told to begin. */
+/** Names the file that the kubelet reads when it begins. */
 export const kubeletConfigFile = ({ kubelet }: Place): string => join(kubelet, 'config.json')
 
-/** The command has told its children where compiled code is; a process that only uses the library has not. */
+/**
+ * The `kubestage` command has told its children where compiled code is; a process that only uses the library has not.
+ */
 const compileCache = (): string[] =>
   getCompileCacheDir() === undefined ? ['--import', join(packageRoot, 'bin', 'keep-compiled.mjs')] : []
 
-/** Loads its program and then waits for `Child.begin`: the server can start meanwhile. */
+/**
+ * Returns how to start a kubelet that loads its program and then waits for `Child.begin`, so that the server can start
+ * meanwhile.
+ */
 export const kubeletSpec = (place: Place, fate: PodsFate = killed): ChildSpec => ({
   command: process.execPath,
   args: [...nursery, ...compileCache(), kubeletMain, '--config', kubeletConfigFile(place), '--supervised'],

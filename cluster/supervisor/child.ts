@@ -15,7 +15,7 @@ export interface ChildSpec {
   passed?: number
 }
 
-/** How a process ended, in words: `exit code 1`, `SIGKILL`, `cannot be started: …`. */
+/** Says how a process ended: `exit code 1`, `SIGKILL`, `cannot be started: …`. */
 export type Ending = string
 
 /** A process that is started again when it ends. */
@@ -28,9 +28,9 @@ export interface Supervised {
 }
 
 /**
- * A child process. Only this process holds its stdin: when this process ends by any means, the child reads end-of-file
- * and ends too.
- * It has its own session, so that a terminal's Ctrl-C reaches us alone and the order of ending is ours.
+ * Runs a child process. Only this process holds its stdin: when this process ends by any means, the child reads
+ * end-of-file and ends too. The child has its own session, so that a terminal's Ctrl-C reaches only this process, which
+ * decides in what order processes end.
  */
 export class Child implements Supervised {
   readonly ended: Promise<Ending>

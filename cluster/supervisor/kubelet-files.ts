@@ -9,22 +9,22 @@ import type { ClusterSettings } from '../settings.ts'
 import type { StateDirectory } from '../state-directory.ts'
 import { kubeletConfigFile } from './child-specs.ts'
 
-/** What a kubelet is told when it begins. */
+/** Holds what a kubelet needs to begin. */
 export interface KubeletSettings {
   settings: ClusterSettings
   state: StateDirectory
-  /** Of the whole cluster: all that it keeps, which no container sees. */
+  /** Folder with all files of the cluster; containers cannot see it. */
   clusterRoot: string
   pki: ClusterPki
-  /** Of all API servers. */
+  /** URLs of all API servers. */
   urls: readonly string[]
   /** When the cluster's time began to run at its own pace; whole seconds. */
   timeOriginMs: number
 }
 
 /**
- * Writes what the kubelet reads when it begins, and forgets what was told to the one before. As JSON, which needs no
- * YAML parser.
+ * Writes the configuration that the kubelet reads when it begins, and removes what an earlier kubelet was told. The
+ * file is JSON, which needs no YAML parser.
  */
 export function writeKubeletFiles({ settings, state, clusterRoot, pki, urls, timeOriginMs }: KubeletSettings): void {
   void pki.kubeletServer // its files are there from now on

@@ -31,21 +31,21 @@ export const etcdLog = ({ logs }: Pick<StateDirectory, 'logs'>): string => join(
 
 export interface LocalEtcdOptions {
   state: Pick<StateDirectory, 'root' | 'logs'>
-  /** The machine's. */
+  /** The machine's clock. */
   clock: Clock
   onTrouble(line: string): void
-  /** Called for each that is started. */
+  /** Called for each etcd that is started. */
   onStart?(): void
 }
 
-/** What an API server is told of it. */
+/** Holds what an API server needs to reach the etcd. */
 export interface LocalEtcdAccess extends Required<EtcdFiles> {
   storage: StorageChoice
 }
 
 /**
- * An etcd of the cluster's own, with its data below the state directory; it is started again when it ends. It ends with
- * this process, or with the guardian where there is one: then the next API server takes it over. It listens on loopback
+ * Runs an etcd for the cluster, with its data below the state directory, and starts it again when it ends. It ends with
+ * this process, or with the guardian if there is one: then the next API server takes it over. It listens on loopback
  * and answers clients with a certificate of its own CA, which no user of the cluster has.
  */
 export class LocalEtcd {

@@ -14,22 +14,22 @@ import { nodeIsReady } from './node-ready.ts'
 import { areTakenOver, killed, type PodsFate } from './pods-fate.ts'
 
 export const readyTimeoutMs = 30_000
-/** What the kubelet may need beyond the pods' own time. */
+/** Time that the kubelet may need beyond the pods' grace. */
 const stopMarginMs = 3_000
-/** How long a kubelet and its shim may take to end the pods in order. */
+/** Returns how long a kubelet and its shim may take to end all pods within their grace, in milliseconds. */
 export const stopMs = (settings: Parameters<typeof shutdownMs>[0]): number => shutdownMs(settings) + stopMarginMs
 const shimTimeoutMs = 3_000
 
 export interface NodeOptions extends KubeletSettings {
-  /** The machine's: it waits for processes. */
+  /** The machine's clock: the supervisor waits for processes. */
   clock: Clock
-  /** One line about something that should not have happened, and what is done about it. */
+  /** Receives one line about each unexpected event, with what is done about it. */
   onTrouble(line: string): void
-  /** The kubelet has ended, or another runs. */
+  /** Called when the kubelet has ended, or another runs. */
   onKubelet?(): void
-  /** A kubelet that was started ahead (`kubeletSpec`), and waits to begin. Default: it is started now. */
+  /** A kubelet that was started ahead (`kubeletSpec`) and waits to begin. Default: a kubelet is started now. */
   kubelet?: Child
-  /** Default: they are killed. */
+  /** Default: the pods are killed. */
   fate?: PodsFate
 }
 
@@ -41,9 +41,9 @@ export interface RunningNode {
 }
 
 /**
- * The two processes of a node: the kubelet, which is started again when it ends, and the shim, which holds the
- * containers meanwhile. Resolves when the API says that the node is ready; rejects with neither left running, unless a
- * server before this one has started the pods.
+ * Starts the two processes of a node: the kubelet, which is started again when it ends, and the shim, which holds the
+ * containers meanwhile. Resolves when the API says that the node is ready. Rejects with neither process running, unless
+ * a server before this one has started the pods.
  */
 export async function startNode(options: NodeOptions, client: Client): Promise<RunningNode> {
   const { settings, state, clock, fate = killed } = options

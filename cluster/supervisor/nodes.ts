@@ -53,14 +53,15 @@ interface StartedNode {
   name: string
   stop(): Promise<void>
   kill(): Promise<void>
-  /** Of the kubelet that runs now; undefined where it has no process of its own. */
+  /** Process ID of the current kubelet; undefined if the node has no process of its own. */
   kubeletPid(): number | undefined
 }
 
 const pidFileOf = ({ place }: RealNode): string => kubeletPidFile(place)
 
 /**
- * All nodes of a cluster. Kubelets load their programs from construction on, beside the server, and wait for `start`.
+ * Holds all nodes of a cluster. The constructor starts the kubelets: they load their programs while the server starts,
+ * and wait for `start`.
  */
 export class Nodes {
   readonly #kubelets: readonly (RealNode & { kubelet: Child })[]
@@ -75,7 +76,10 @@ export class Nodes {
     })
   }
 
-  /** Resolves when all nodes are ready. Rejects with what kept one from it, when the others have ended. */
+  /**
+   * Resolves when all nodes are ready. If a node fails, stops the others and rejects with the cause, unless the pods
+   * are taken over from an earlier server.
+   */
   async start(options: NodesOptions): Promise<void> {
     const outcomes = await Promise.allSettled([
       ...this.#kubelets.map((kubelet, index) =>
@@ -92,7 +96,10 @@ export class Nodes {
     if (this.#fate.pods === 'kept') this.#fate.hold(this.#kubelets.map(pidFileOf), stopMs(options.settings))
   }
 
-  /** Of the kubelet that runs now; default: the first one's. Undefined where the node has no process of its own. */
+  /**
+   * Returns the process ID of the node's current kubelet, by default of the first node. Undefined if the node has no
+   * process of its own.
+   */
   kubeletPid(nodeName = this.#kubelets[0]?.name): number | undefined {
     return this.#started.find(({ name }) => name === nodeName)?.kubeletPid()
   }
@@ -101,13 +108,13 @@ export class Nodes {
     return this.#started.map((node) => node.kubeletPid()).filter((pid) => pid !== undefined)
   }
 
-  /** Pods end first, within their time. */
+  /** Stops all nodes; their pods end first, within their grace. */
   async stop(): Promise<void> {
     const started = this.#started.splice(0)
     await Promise.all(started.map((node) => node.stop()))
   }
 
-  /** At once; also kubelets that have not begun. */
+  /** Kills all nodes at once, including kubelets that have not begun. */
   async kill(): Promise<void> {
     const started = this.#started.splice(0)
     await Promise.all([...started, ...this.#kubelets.map(({ kubelet }) => kubelet)].map((one) => one.kill()))

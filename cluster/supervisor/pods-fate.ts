@@ -1,19 +1,21 @@
 import type { Guardian } from '../guardian.ts'
 
-/** What becomes of the pods when the process of the API server ends without having been asked to. */
+/** Says what happens to the pods when the API server's process ends without having been asked to. */
 export type PodsFate =
-  /** They end with it, at once. */
+  /** The pods end with the server, at once. */
   | { pods: 'killed' }
-  /** Their kubelets, which live on for it, end them in order. `graceMs`: then they are killed. */
+  /**
+   * The kubelets outlive the server for this purpose and end their pods in order. After `graceMs` the pods are killed.
+   */
   | { pods: 'stopped'; graceMs: number }
   /**
-   * They run on: the guardian holds their life line. `restarts`: how many servers there were before this one. Their
-   * kubelets live until the next server's begin. `hold` tells the guardian which of them it may ask to end their pods
-   * instead.
+   * The pods keep running: the guardian holds their life line. `restarts` counts the servers before this one. The
+   * kubelets live until those of the next server begin. `hold` tells the guardian which kubelets it may ask to end
+   * their pods instead.
    */
   | { pods: 'kept'; lifeLine: number; restarts: number; hold: Guardian['hold'] }
 
-/** Whether a server before this one started them: then they run on also where this one fails to start. */
+/** Returns whether an earlier server started the pods. Such pods keep running even if this server fails to start. */
 export const areTakenOver = (fate: PodsFate): boolean => fate.pods === 'kept' && fate.restarts > 0
 
 export const killed: PodsFate = { pods: 'killed' }

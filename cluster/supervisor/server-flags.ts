@@ -3,7 +3,7 @@ import { ConfigError, flagOf, type Options, type OptionType } from '../../shared
 import { serverProgramOptions } from '../server-program.ts'
 import type { ClusterSettings } from '../settings.ts'
 
-/** What differs between the API servers of a cluster. */
+/** Holds the values that differ between the API servers of a cluster. */
 export interface OwnValues {
   config: string
   port: number
@@ -16,7 +16,10 @@ export interface OwnValues {
   timeOrigin: string
 }
 
-/** The flags of `kubestage apiserver` for one more server of a cluster: its own, and what the settings say. */
+/**
+ * Returns the flags of `kubestage apiserver` for a further server of a cluster: its own values, and the settings that
+ * differ from the defaults.
+ */
 export function serverFlags(settings: ClusterSettings, own: OwnValues): string[] {
   const values = settings as unknown as Record<string, unknown>
   const chosen = Object.entries(serverProgramOptions as Options).filter(

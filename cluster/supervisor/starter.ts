@@ -1,4 +1,7 @@
-/** What a cluster in the background says to the command that started it, over the channel between them. */
+/**
+ * Tells the command that started a cluster in the background how the start ended. Sent once, over the channel between
+ * them.
+ */
 export type FirstWords = { state: 'ready'; url: string } | { state: 'failed'; why: string }
 
 /** Says it, once, and lets the channel go; does nothing if no process waits for the cluster. */

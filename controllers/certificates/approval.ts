@@ -32,9 +32,9 @@ export interface Approval {
 const NODES = 'system:nodes'
 
 /**
- * On which grounds a request may be approved; none leaves it to a person. A joining kubelet gets its first certificate,
- * a node a new one for itself; beyond upstream, a node also one to serve with, for its own name and addresses.
- * Upstream: pkg/controller/certificates/approver/sarapprove.go.
+ * Returns the grounds on which a request may be approved. If there are none, a person decides. A joining kubelet may
+ * get its first certificate, and a node a renewed one. Beyond upstream, a node may also get a serving certificate for
+ * its own name and addresses. Upstream: pkg/controller/certificates/approver/sarapprove.go.
  */
 export function approvals(
   signerName: string,

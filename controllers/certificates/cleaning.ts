@@ -7,8 +7,8 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 /**
- * Whether a request has served its purpose: decided an hour ago, left undecided for a day, or its certificate has
- * ended. Upstream: pkg/controller/certificates/cleaner.
+ * Returns whether a request can be deleted: it was decided an hour ago, was left undecided for a day, or its
+ * certificate has expired. Upstream: pkg/controller/certificates/cleaner.
  */
 export function isOver({ metadata, status }: WithMeta<V1CertificateSigningRequest>, nowMs: number): boolean {
   const conditions = status?.conditions ?? []

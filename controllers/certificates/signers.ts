@@ -1,7 +1,7 @@
 import type { SigningRequest } from '../../shared/pki/signing-request.ts'
 
 /**
- * What a signer insists on. Each refusal is the message of the request's Failed condition. Upstream:
+ * Holds the rules of a signer. A refusal is the message of the request's Failed condition. Upstream:
  * pkg/controller/certificates/signer and certificates/helpers.
  */
 export interface Signer {

@@ -15,25 +15,25 @@ interface Told {
 }
 export interface CronJobInput {
   cronJob: CronJob
-  /** Those that it has made, as far as they still are. */
+  /** Existing Jobs that the CronJob has created. */
   jobs: readonly Job[]
   nowMs: number
 }
 export interface CronJobPlan {
-  /** Of what has happened since. */
+  /** Status after all events so far. */
   status: CronJobStatus
   events: Told[]
-  /** Jobs that ended, beyond those to be kept, and those that another replaces. */
+  /** Finished Jobs beyond the history limits, and Jobs that the next one replaces. */
   remove: Job[]
-  /** The time for which a job is to be started. */
+  /** Scheduled time of the Job that is to start now. */
   start?: number
-  /** When there is to be another look; absent while there is nothing to wait for. */
+  /** Time until the next sync; absent if there is nothing to wait for. */
   againInMs?: number
 }
 
-/** A moment behind the time itself, so that it is surely there; upstream's nextScheduleDelta. */
+/** Delay after the scheduled time, so that it has surely come; upstream's nextScheduleDelta. */
 const BEHIND_MS = 100
-/** So many that were missed are worth a warning. */
+/** More missed schedules than this cause a warning. */
 const MANY = 100
 
 const endOf = (job: Job): string | undefined => jobEnd(job)?.type
@@ -41,7 +41,7 @@ const endOf = (job: Job): string | undefined => jobEnd(job)?.type
 const jobName = ({ metadata }: CronJob, atMs: number): string => `${metadata.name}-${Math.floor(atMs / 60_000)}`
 
 /**
- * What is to be done about a CronJob now. Pure; upstream: syncCronJob and cleanupFinishedJobs in
+ * Decides what to do about a CronJob now. Pure; upstream: syncCronJob and cleanupFinishedJobs in
  * pkg/controller/cronjob/cronjob_controllerv2.go.
  */
 export function planCronJob({ cronJob, jobs, nowMs }: CronJobInput): CronJobPlan {

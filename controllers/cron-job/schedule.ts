@@ -1,11 +1,11 @@
 import { type ZoneTime, zoneTime } from '../../shared/clock/zone-time.ts'
 import { durationMs } from '../../shared/config/option-types.ts'
 
-/** When something is to happen. Times are milliseconds since the epoch. */
+/** Computes the times of a cron schedule. Times are milliseconds since the epoch. */
 export interface Schedule {
-  /** The first time after `ms`; undefined where none comes within five years, as of 31 February. */
+  /** Returns the first time after `ms`; undefined if none comes within five years, such as 31 February. */
   next(ms: number): number | undefined
-  /** The time zone of its calendar. */
+  /** Time zone of the schedule. */
   zone: string
 }
 

@@ -4,7 +4,7 @@ import type { CronJob as AnyCronJob, Job } from '../../shared/api/workloads.ts'
 export const kind = { apiVersion: 'batch/v1', kind: 'CronJob' }
 
 export type CronJobStatus = NonNullable<AnyCronJob['status']>
-/** As it is when the API has taken it. */
+/** Describes a CronJob as the API server stores it: with all required fields. */
 export interface CronJob extends Pick<AnyCronJob, 'metadata' | 'status'> {
   spec: Omit<NonNullable<AnyCronJob['spec']>, 'jobTemplate'> & {
     jobTemplate: { metadata?: ObjectMeta; spec: Job['spec'] }

@@ -17,7 +17,10 @@ const on = (condition: string, effect: string): Toleration => ({
   operator: 'Exists',
   effect,
 })
-/** Daemons stay on nodes that others leave, and come where others may not. */
+/**
+ * Daemon pods tolerate these taints, so that they stay on nodes that other pods leave, and are scheduled where others
+ * may not be.
+ */
 const tolerations = [
   on('not-ready', 'NoExecute'),
   on('unreachable', 'NoExecute'),
@@ -36,7 +39,7 @@ function tolerationsOf({ template }: DaemonSet['spec']): Toleration[] {
   return [...own, ...added]
 }
 
-/** By name and labels, whatever taints the node has. */
+/** Returns whether the set's node name, selector and affinity allow the node, without regard to taints. */
 function selects({ spec }: DaemonSet, node: TrimmedNode): boolean {
   const template: Pick<PodSpec, 'nodeSelector' | 'affinity' | 'nodeName'> = spec.template.spec ?? {}
   const isNamed = !template.nodeName || template.nodeName === node.metadata.name
@@ -44,7 +47,7 @@ function selects({ spec }: DaemonSet, node: TrimmedNode): boolean {
 }
 
 /**
- * Whether a pod of the set belongs on the node, and whether one that is there may stay. Upstream:
+ * Returns whether a pod of the set should run on the node, and whether an existing pod may stay. Upstream:
  * NodeShouldRunDaemonPod.
  */
 export function belongsOn(set: DaemonSet, node: TrimmedNode): { run: boolean; stay: boolean } {
@@ -57,7 +60,7 @@ export function belongsOn(set: DaemonSet, node: TrimmedNode): { run: boolean; st
   }
 }
 
-/** The spec of the pod for one node: the scheduler brings it there. */
+/** Returns the pod's spec for one node; its affinity makes the scheduler choose that node. */
 export function pinned(spec: PodSpec, nodeName: string, set: DaemonSet): PodSpec {
   const matchFields = [{ key: 'metadata.name', operator: 'In', values: [nodeName] }]
   const nodeAffinity = spec.affinity?.nodeAffinity
@@ -76,7 +79,7 @@ export function pinned(spec: PodSpec, nodeName: string, set: DaemonSet): PodSpec
   }
 }
 
-/** The node that a pod is on, or is meant for. */
+/** Returns the node that a pod is on, or is meant for. */
 export function nodeOf({ spec }: TrimmedPod): string | undefined {
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
   const fields = required?.nodeSelectorTerms.flatMap(({ matchFields = [] }) => matchFields) ?? []
@@ -84,10 +87,10 @@ export function nodeOf({ spec }: TrimmedPod): string | undefined {
 }
 
 export interface DaemonPlan {
-  /** Names of nodes. */
+  /** Names of the nodes that get a pod. */
   create: string[]
   remove: { pod: TrimmedPod; reason?: Reason }[]
-  /** Pods that have ended, to be replaced; they are in `remove`, too. */
+  /** Pods that have ended and are replaced; `remove` contains them, too. */
   ended: TrimmedPod[]
 }
 export interface DaemonInput {
@@ -97,8 +100,8 @@ export interface DaemonInput {
 }
 
 /**
- * One pod on each node where one belongs, none elsewhere; an old and a new one while they surge. Pure; upstream:
- * podsShouldBeOnNode in pkg/controller/daemon.
+ * Plans one pod for each node that should run one, and none elsewhere. During a surge a node has an old and a new pod.
+ * Pure; upstream: podsShouldBeOnNode in pkg/controller/daemon.
  */
 export function placement({ set, nodes, pods }: DaemonInput, hash: string, nowMs: number): DaemonPlan {
   const surges = surgeCount(set, nodes.length) > 0
@@ -172,7 +175,7 @@ export function outdated({ set, nodes, pods }: DaemonInput, hash: string, nowMs:
   return [...replace, ...candidates.slice(0, Math.max(0, mayGo))]
 }
 
-/** Upstream: updateDaemonSetStatus. */
+/** Returns the status of a DaemonSet. Upstream: updateDaemonSetStatus. */
 export function daemonSetStatus({ set, nodes, pods }: DaemonInput, hash: string, nowMs: number): DaemonSet['status'] {
   const byNode = Map.groupBy(pods, nodeOf)
   const count = { desired: 0, current: 0, misplaced: 0, ready: 0, available: 0, updated: 0 }

@@ -4,7 +4,7 @@ import type { TrimmedPod } from '../trimmed-pod.ts'
 import { isAvailable, isReady } from '../workloads/pod-states.ts'
 import { REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
 
-/** How many nodes may have two pods at a time while old ones are replaced. Upstream: SurgeCount. */
+/** Returns how many nodes may have two pods at a time during an update. Upstream: SurgeCount. */
 export function surgeCount({ spec }: DaemonSet, nodes: number): number {
   const { type, rollingUpdate } = spec.updateStrategy ?? {}
   if (type === 'OnDelete') return 0
@@ -22,8 +22,8 @@ const isUp = (pod: TrimmedPod, { set, nowMs }: Revised): boolean =>
   isAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs)
 
 /**
- * Of a node's pods, the oldest first, those that are too many: one of each kind may stay, and the old one until the new
- * one is up. Upstream: podsShouldBeOnNode.
+ * Returns the surplus pods of a node. `here` is sorted, the oldest first. One old and one new pod may stay; the old one
+ * leaves when the new one is available, or the old one is not ready. Upstream: podsShouldBeOnNode.
  */
 export function superfluous(here: readonly TrimmedPod[], revised: Revised): TrimmedPod[] {
   const fresh = here.filter((pod) => isNew(pod, revised))

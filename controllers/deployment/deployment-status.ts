@@ -45,7 +45,7 @@ export function deploymentStatus(
 }
 
 /**
- * The same with how the rollout gets on, and what keeps sets from their pods. Upstream:
+ * Returns the deployment's status, including the conditions Progressing and ReplicaFailure. Upstream:
  * pkg/controller/deployment/progress.go.
  */
 export function rolloutStatus(
@@ -127,7 +127,7 @@ export function stuckInMs(deployment: Deployment, status: DeploymentStatus, nowM
   return Math.max(0, deadlineMs(deployment, condition) - nowMs) + 1_000
 }
 
-/** Whether the deployment is to say that it is paused, or goes on. */
+/** Returns the condition that says that the deployment was paused or resumed; undefined if neither is new. */
 export function pauseCondition({ spec, status }: Deployment): NewCondition | undefined {
   const current = findCondition(status?.conditions, 'Progressing')
   if (current?.reason === 'ProgressDeadlineExceeded') return undefined
@@ -150,8 +150,8 @@ function failureOf(all: readonly ReplicaSet[], fresh?: ReplicaSet): NewCondition
 }
 
 /**
- * As of all workloads, with the time of the last update. Progress updates it each time: the deadline counts from the
- * latest.
+ * Sets a condition as for all workloads, and also its time of the last update. Progress always updates that time,
+ * because the deadline counts from it.
  */
 export function withDeploymentCondition(
   conditions: readonly DeploymentCondition[] | undefined,

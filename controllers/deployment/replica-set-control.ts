@@ -17,25 +17,25 @@ import { maxSurge, type Step, sizeOf } from './sizes.ts'
 
 export const kind: OwnerKind = { apiVersion: 'apps/v1', kind: 'Deployment' }
 
-/** A deployment with its sets, as far as this look has come. */
+/** Holds a deployment with its sets, as far as this sync has come. */
 export interface Rollout {
   deployment: Deployment
   fresh?: ReplicaSet
   old: readonly ReplicaSet[]
 }
 
-/** With the reason for which the set is to shrink. */
+/** Returns the annotations with the reason for which the set shrinks. */
 function annotated(annotations: Record<string, string>, size: Parameters<typeof withSize>[1]): Record<string, string> {
   const { [SHRINKING]: before, ...others } = annotations
   const shrinking = withSize(before, size)
   return shrinking === undefined ? others : { ...others, [SHRINKING]: shrinking }
 }
 
-/** What a deployment does to its sets, with the events and conditions that go with it. */
+/** Changes the ReplicaSets of a deployment, and writes the events and conditions that belong to each change. */
 export interface ReplicaSetControl {
-  /** Finds the set of the present template; with `create` it is there afterwards. */
+  /** Finds the ReplicaSet of the current template. With `create`, the set exists afterwards. */
   split(deployment: Deployment, sets: readonly ReplicaSet[], options: { create: boolean }): Promise<Rollout>
-  /** Whether any size has changed. */
+  /** Resizes the sets. Resolves to whether any size has changed. */
   apply(rollout: Rollout, steps: readonly Step[]): Promise<boolean>
 }
 

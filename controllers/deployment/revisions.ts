@@ -22,18 +22,23 @@ interface Annotated {
   metadata: ObjectMeta
 }
 
-/** An int64, as upstream parses it, and so no number, which would round it; 0 for what is none. */
+/**
+ * Returns the revision of the object; 0 if the annotation is missing or invalid. A bigint, because upstream parses an
+ * int64, which a number would round.
+ */
 export function revisionOf({ metadata }: Annotated): bigint {
   const text = metadata.annotations?.[REVISION] ?? ''
   const revision = /^[+-]?\d{1,19}$/.test(text) ? BigInt(text.replace('+', '')) : 0n
   return BigInt.asIntN(64, revision) === revision ? revision : 0n
 }
 
-/** That of a set which is to be the newest. */
+/** Returns the revision that makes a set the newest. */
 export const nextRevision = (old: readonly Annotated[]): bigint =>
   BigInt.asIntN(64, old.map(revisionOf).reduce((newest, revision) => (revision > newest ? revision : newest), 0n) + 1n)
 
-/** The annotations of the newest set: the deployment's, and its revision, with those that it had before. */
+/**
+ * Returns the annotations of the newest set: the deployment's, the revision, and the revisions that the set had before.
+ */
 export function newestAnnotations(deployment: Annotated, set: Annotated, revision: bigint): Record<string, string> {
   const before = set.metadata.annotations ?? {}
   const inherited = Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => !ownAnnotations.has(key))
@@ -48,7 +53,7 @@ export function newestAnnotations(deployment: Annotated, set: Annotated, revisio
   return annotations
 }
 
-/** What a set is told of its deployment's size, to be scaled in proportion later. */
+/** Returns the annotations that record the deployment's size on a set, for proportional scaling later. */
 export const sizeAnnotations = (desired: number, max: number): Record<string, string> => ({
   [DESIRED_REPLICAS]: String(desired),
   [MAX_REPLICAS]: String(max),

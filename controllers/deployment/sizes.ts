@@ -4,11 +4,11 @@ import { parseTime } from '../../shared/clock/timestamp.ts'
 import type { Situation } from '../../shared/reasons/reason-table.ts'
 import { DESIRED_REPLICAS, MAX_REPLICAS, revisionOf } from './revisions.ts'
 
-/** One set to be given another size. */
+/** Describes a new size for a ReplicaSet. */
 export interface Step {
   set: ReplicaSet
   to: number
-  /** Why, where it shrinks. */
+  /** Why the set shrinks; absent if it grows. */
   situation?: Situation<'Deployment'>
 }
 
@@ -17,14 +17,17 @@ const availableOf = ({ status }: ReplicaSet): number => status?.availableReplica
 export const totalSize = (sets: readonly ReplicaSet[]): number => sets.reduce((sum, set) => sum + sizeOf(set), 0)
 export const isActiveSet = (set: ReplicaSet): boolean => sizeOf(set) > 0
 
-/** How many more, and how many fewer, there may be while pods are replaced; upstream: ResolveFenceposts. */
+/**
+ * Returns how many pods there may be above, and how many may be unavailable below, the wanted number during an update.
+ * Upstream: ResolveFenceposts.
+ */
 function bounds({ spec }: Deployment): { surge: number; unavailable: number } {
   const { type, rollingUpdate } = spec.strategy ?? {}
   if (type !== 'RollingUpdate') return { surge: 0, unavailable: 0 }
   const wanted = spec.replicas ?? 1
   const surge = scaledValue(rollingUpdate?.maxSurge ?? 0, wanted, Math.ceil)
   const unavailable = scaledValue(rollingUpdate?.maxUnavailable ?? 0, wanted, Math.floor)
-  // With neither nothing could move.
+  // With both at 0, the update could not progress.
   return { surge, unavailable: surge === 0 && unavailable === 0 ? 1 : unavailable }
 }
 
@@ -32,7 +35,7 @@ export const maxSurge = (deployment: Deployment): number => bounds(deployment).s
 export const maxUnavailable = (deployment: Deployment): number =>
   Math.min(bounds(deployment).unavailable, sizeOf(deployment))
 
-/** What the new set may grow to now. */
+/** Returns the size that the new set may have now. */
 export function newSetSize(deployment: Deployment, all: readonly ReplicaSet[], current: number): number {
   const wanted = sizeOf(deployment)
   if (deployment.spec.strategy?.type === 'Recreate') return wanted
@@ -47,8 +50,8 @@ const byCreation = (a: ReplicaSet, b: ReplicaSet): number =>
 export const oldestFirst = (sets: readonly ReplicaSet[]): ReplicaSet[] => [...sets].sort(byCreation)
 
 /**
- * How old sets shrink in a rolling update: first by pods that are not available anyway, then as far as enough stay
- * available. Upstream: reconcileOldReplicaSets in pkg/controller/deployment/rolling.go.
+ * Returns how old sets shrink in a rolling update: first by pods that are not available, then as long as enough pods
+ * stay available. Upstream: reconcileOldReplicaSets in pkg/controller/deployment/rolling.go.
  */
 export function shrinkOldSets(deployment: Deployment, old: readonly ReplicaSet[], fresh: ReplicaSet): Step[] {
   const all = [...old, fresh]
@@ -81,8 +84,8 @@ export function shrinkOldSets(deployment: Deployment, old: readonly ReplicaSet[]
 }
 
 /**
- * What a deployment that was given another size, or is paused, does to its sets: all grow or shrink in proportion while
- * several have pods. Upstream: scale in pkg/controller/deployment/sync.go.
+ * Returns the new sizes of the sets after the deployment was resized or paused. If several sets have pods, all grow or
+ * shrink in proportion. Upstream: scale in pkg/controller/deployment/sync.go.
  */
 export function scaleSteps(deployment: Deployment, fresh: ReplicaSet | undefined, old: readonly ReplicaSet[]): Step[] {
   const wanted = sizeOf(deployment)

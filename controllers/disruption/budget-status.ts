@@ -11,25 +11,28 @@ import { isReady } from '../workloads/pod-states.ts'
 
 export interface BudgetInput {
   budget: PodDisruptionBudget
-  /** All that the budget's selector matches. */
+  /** All pods that the budget's selector matches. */
   pods: readonly TrimmedPod[]
-  /** What the owners of these pods want together; counted where a share of them is asked for. */
+  /** Replicas that the pods' owners want in total; needed if {@link countsOwners}. */
   ownersScale: number
   nowMs: number
 }
 export interface BudgetVerdict {
   status: DisruptionBudgetStatus
-  /** Pods that were to be gone by now. */
+  /** Pods that should be gone by now. */
   overdue: TrimmedPod[]
-  /** Look again then, in milliseconds from now. */
+  /** Time until the next sync, in milliseconds. */
   againInMs?: number
 }
 
-/** Whether the owners' scale decides how many pods there should be, not the pods that there are. */
+/** Returns whether the owners' scale decides how many pods are expected, instead of the number of existing pods. */
 export const countsOwners = ({ spec }: PodDisruptionBudget): boolean =>
   spec?.maxUnavailable !== undefined || typeof spec?.minAvailable === 'string'
 
-/** How many of the budget's pods may go now. Pure; upstream: pkg/controller/disruption/disruption.go. */
+/**
+ * Computes the status of a budget, including how many of its pods may be disrupted now. Pure; upstream:
+ * pkg/controller/disruption/disruption.go.
+ */
 export function budgetStatus(input: BudgetInput): BudgetVerdict {
   const { budget, pods, nowMs } = input
   const { disruptedPods, overdue, againInMs } = stillDisrupted(input)

@@ -19,16 +19,19 @@ type Address = NonNullable<Subset['addresses']>[number]
 type Port = NonNullable<Subset['ports']>[number]
 
 export interface MirrorPlan extends SlicesPlan {
-  /** Beyond the limit of a subset. */
+  /** Number of addresses beyond the limit of a subset. */
   skipped: number
 }
 
-/** Not for Endpoints that a component keeps for itself, and not for the locks of old leader elections. */
+/**
+ * Returns whether Endpoints are mirrored. A component may exclude its own by a label; the locks of old leader elections
+ * are excluded, too.
+ */
 export const isMirrored = ({ metadata }: Endpoints): boolean =>
   metadata.labels?.[SKIP_LABEL] !== 'true' && metadata.annotations?.[LEADER_ANNOTATION] === undefined
 
 /**
- * What is to be written so that `existing`, the mirrored slices, say what the Endpoints say. Pure; upstream:
+ * Plans the writes that make `existing`, the mirrored slices, equal to the Endpoints. Pure; upstream:
  * pkg/controller/endpointslicemirroring.
  */
 export function planMirror(endpoints: Endpoints, existing: readonly EndpointSlice[]): MirrorPlan {

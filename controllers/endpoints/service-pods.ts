@@ -26,7 +26,7 @@ export function podsOf(service: Service, pods: Informer<TrimmedPod>): TrimmedPod
 
 export const isHeadless = ({ spec }: Service): boolean => !spec?.clusterIP || spec.clusterIP === 'None'
 
-/** Where the pod listens for the service's ports. A port that is named, and that the pod does not have, is left out. */
+/** Returns the pod's ports for the service's ports. A named port that the pod does not have is left out. */
 export const portsOn = (pod: TrimmedPod, { spec }: Service): EndpointPort[] =>
   (spec?.ports ?? []).flatMap(({ name = '', port, targetPort = port, protocol = 'TCP', appProtocol }) => {
     const found = numberOn(pod, targetPort as number | string, protocol)
@@ -40,7 +40,7 @@ function numberOn({ spec }: TrimmedPod, target: number | string, protocol: strin
   return ports.find((port) => port.name === target && (port.protocol ?? 'TCP') === protocol)?.containerPort
 }
 
-/** Its name within the service's domain, where it has one. */
+/** Returns the pod's host name within the service's domain; undefined if it has none. */
 export const hostnameOf = ({ spec }: TrimmedPod, service: Service): string | undefined =>
   spec.subdomain === service.metadata.name ? spec.hostname : undefined
 

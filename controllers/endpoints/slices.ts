@@ -21,11 +21,11 @@ export interface SlicesInput {
   service: Service
   pods: readonly TrimmedPod[]
   nodeOf(name: string): TrimmedNode | undefined
-  /** Those of the service that are ours. */
+  /** The service's slices that this controller manages. */
   existing: readonly EndpointSlice[]
   /**
-   * Off: a terminating pod has no endpoint, unless not being ready is published; conditions are `ready` alone. On by
-   * default.
+   * If false: a terminating pod has no endpoint, unless unready addresses are published, and `ready` is the only
+   * condition. True by default.
    */
   terminatingEndpoints?: boolean
 }
@@ -36,8 +36,8 @@ export interface SlicesPlan {
 }
 
 /**
- * One endpoint of a pod: `serving` is its readiness, and one that is going is not `ready`, unless not being so is
- * published.
+ * Returns the endpoint of a pod. `serving` is the pod's readiness. A terminating pod is not `ready`, unless the service
+ * publishes unready addresses.
  */
 export function endpointOf(
   pod: TrimmedPod,
@@ -61,8 +61,8 @@ export function endpointOf(
 }
 
 /**
- * What is to be written so that the slices say what the pods are: with as few changes as possible, an endpoint stays in
- * its slice. Pure; upstream: staging/src/k8s.io/endpointslice/reconciler.go.
+ * Plans the writes that make the slices equal to the pods with as few changes as possible: an endpoint stays in its
+ * slice. Pure; upstream: staging/src/k8s.io/endpointslice/reconciler.go.
  */
 export function planSlices(input: SlicesInput): SlicesPlan {
   const families = input.service.spec?.ipFamilies ?? ['IPv4']

@@ -19,8 +19,8 @@ export const endpointsLabels = (service: Service): Record<string, string> => ({
 })
 
 /**
- * Pods with the same ports in one subset, in order of their addresses. Pods that are going are none. Upstream:
- * pkg/api/v1/endpoints/util.go.
+ * Returns the subsets of Endpoints: pods with the same ports share a subset, sorted by address. Terminating pods are
+ * left out, unless the service publishes unready addresses. Upstream: pkg/api/v1/endpoints/util.go.
  */
 export function subsetsOf(service: Service, pods: readonly TrimmedPod[]): Subset[] {
   const publishAll = service.spec?.publishNotReadyAddresses === true

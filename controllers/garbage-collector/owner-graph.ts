@@ -7,7 +7,10 @@ export interface Dependent {
   metadata: ObjectMeta
 }
 
-/** Owners and their dependents, by UID. Holds dependents only: whether an owner lives is asked of the server. */
+/**
+ * Indexes dependents by UID and by the UIDs of their owners. Owners are not stored: whether an owner exists is asked of
+ * the server.
+ */
 export class OwnerGraph {
   readonly #dependents = new Map<string, Dependent>()
   readonly #byOwner = new Map<string, Set<string>>()

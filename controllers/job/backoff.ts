@@ -7,8 +7,8 @@ const MAX_MS = 10 * 60_000
 const waitMs = (failures: number): number => Math.min(MAX_MS, FIRST_MS * 2 ** (failures - 1))
 
 /**
- * Milliseconds until another pod may be made: longer after each failure, until one succeeds. Upstream:
- * pkg/controller/job/backoff_utils.go.
+ * Returns the milliseconds until another pod may be created. The delay grows with each failure until a pod succeeds.
+ * Upstream: pkg/controller/job/backoff_utils.go.
  */
 export function backoffMs({ job, pods, nowMs }: JobView): number {
   const ends = pods
@@ -20,7 +20,7 @@ export function backoffMs({ job, pods, nowMs }: JobView): number {
   return last && failures > 0 ? Math.max(0, last.atMs + waitMs(failures) - nowMs) : 0
 }
 
-/** The same for one index, after the last of its pods that failed. */
+/** Returns the milliseconds until the index may get another pod. `last` is its last pod that failed. */
 export function indexBackoffMs(last: TrimmedPod, nowMs: number): number {
   const { counted, ignored } = failuresBefore(last)
   return Math.max(0, endedAtMs(last) + waitMs(counted + ignored + 1) - nowMs)

@@ -17,22 +17,22 @@ import {
 } from './job-view.ts'
 import { failureVerdict } from './policies.ts'
 
-/** At most so many pods are made or deleted at one look; upstream's MaxPodCreateDeletePerSync. */
+/** Limits the pods that one sync creates or deletes; upstream's MaxPodCreateDeletePerSync. */
 const BURST = 500
 
 export interface NewPod {
   index?: number
-  /** Of its index, where each has a limit of its own. */
+  /** Earlier failures of the pod's index; present if each index has a limit of its own. */
   failures?: { counted: number; ignored: number }
 }
 export interface SizePlan {
   create: NewPod[]
   remove: { pod: TrimmedPod; reason: Reason | undefined }[]
-  /** More may be made then. */
+  /** Time until more pods may be created. */
   againInMs?: number
 }
 
-/** How many pods come or go while a job is under way. Pure; upstream: manageJob. */
+/** Plans which pods an unfinished job creates and deletes. Pure; upstream: manageJob. */
 export function sizeOf(view: JobView): SizePlan {
   const { job, active, succeeded, terminating } = view
   const { parallelism = 1, completions } = job.spec

@@ -9,7 +9,7 @@ import type { Outcome } from './outcome.ts'
 export type JobStatus = NonNullable<Job['status']>
 type Condition = NonNullable<JobStatus['conditions']>[number]
 
-/** What has happened to the conditions, for the events that say so. */
+/** Names a change of the conditions that is reported by an event. */
 export type Change = 'suspended' | 'resumed' | 'completed' | 'failed'
 
 const condition = (

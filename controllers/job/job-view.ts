@@ -7,40 +7,43 @@ import { parseIndexes } from './indexes.ts'
 import { failureVerdict } from './policies.ts'
 
 export const kind = { apiVersion: 'batch/v1', kind: 'Job' }
-/** Keeps a pod until its end has been counted. */
+/** Finalizer that keeps a pod until its end has been counted. */
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking'
 /** Label and annotation of an indexed job's pods. */
 export const COMPLETION_INDEX = 'batch.kubernetes.io/job-completion-index'
-/** How often pods of the index had failed before, as far as that counts, and as far as it does not. */
+/**
+ * Annotations that hold how often earlier pods of the index failed: failures that count, and failures that were
+ * ignored.
+ */
 export const FAILURE_COUNT = 'batch.kubernetes.io/job-index-failure-count'
 export const IGNORED_FAILURE_COUNT = 'batch.kubernetes.io/job-index-ignored-failure-count'
 
-/** A job as its pods show it. */
+/** Describes the state of a job, as far as its pods show it. */
 export interface JobView {
   job: Job
   nowMs: number
-  /** Its own, all of them. */
+  /** All pods of the job. */
   pods: readonly TrimmedPod[]
   active: TrimmedPod[]
   terminating: number
   ready: number
-  /** Ended, and not in any count yet. */
+  /** Pods that have ended and are not counted yet. */
   ended: { succeeded: TrimmedPod[]; failed: TrimmedPod[]; ignored: TrimmedPod[] }
-  /** Those included. */
+  /** The counts include the pods of `ended`. */
   succeeded: number
   failed: number
-  /** Only of an indexed job. */
+  /** Present if the job is indexed. */
   completedIndexes?: Set<number>
-  /** Only with a backoffLimitPerIndex. */
+  /** Present if the job has a backoffLimitPerIndex. */
   failedIndexes?: Set<number>
-  /** Of a pod that failed and goes against the whole job. */
+  /** Message about a pod whose failure fails the whole job. */
   failJobMessage?: string
 }
 
 export const isIndexed = ({ spec }: Job): boolean => spec.completionMode === 'Indexed'
 export const isSuspended = ({ spec }: Job): boolean => spec.suspend === true
 
-/** Whether a pod is replaced only when it has failed, and not when it is about to go. */
+/** Returns whether a pod is replaced only after it has failed, as opposed to when it starts to terminate. */
 export const replacesFailedOnly = ({ spec }: Job): boolean =>
   spec.podReplacementPolicy === 'Failed' || spec.podFailurePolicy !== undefined
 
@@ -75,7 +78,8 @@ function failsIndex(pod: TrimmedPod, job: Job): boolean {
 }
 
 /**
- * Upstream: the beginning of syncJob, and getNewFinishedPods. `released`: pods that are only shown to be tracked still.
+ * Counts the pods of a job. `released` holds pods that have been released, though the informer still shows their
+ * finalizer. Upstream: the beginning of syncJob, and getNewFinishedPods.
  */
 export function viewOf(
   job: Job,

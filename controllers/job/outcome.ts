@@ -2,7 +2,7 @@ import { parseTime } from '../../shared/clock/timestamp.ts'
 import { isSuspended, type JobView } from './job-view.ts'
 import { metSuccessPolicy } from './policies.ts'
 
-/** That a job is about to end, and why. Its end follows when its pods are gone. */
+/** Says that a job is about to end, and why. The job ends when its pods are gone. */
 export interface Outcome {
   type: 'FailureTarget' | 'SuccessCriteriaMet'
   reason: string
@@ -39,7 +39,7 @@ export function outcomeOf(view: JobView): Outcome | undefined {
   return met === undefined ? undefined : { type: 'SuccessCriteriaMet', reason: 'SuccessPolicy', message: met }
 }
 
-/** Whether enough pods have succeeded, and none is left. */
+/** Returns the successful outcome if enough pods have succeeded and none is active; else undefined. */
 export function completion({ job: { spec }, succeeded }: JobView, active: number): Outcome | undefined {
   const isEnough = spec.completions === undefined ? succeeded > 0 : succeeded >= spec.completions
   if (!isEnough || active > 0) return undefined

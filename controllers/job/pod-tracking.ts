@@ -10,15 +10,18 @@ import type { TrimmedPod } from '../trimmed-pod.ts'
 import { controllerOf } from '../workloads/ownership.ts'
 import { isTracked, kind, TRACKING_FINALIZER } from './job-view.ts'
 
-/** Lets pods go that were kept until they were counted. */
+/** Removes the finalizer of pods whose end has been counted. */
 export interface PodTracking {
-  /** UIDs of pods that were let go, though the informer does not show it yet. */
+  /** UIDs of pods without finalizer whose informer still shows it. */
   released: ReadonlySet<string>
   letGo(pods: readonly TrimmedPod[]): Promise<void>
   close(): Promise<void>
 }
 
-/** Also releases pods whose job is gone: they are not counted any more. Upstream: syncOrphanPod. */
+/**
+ * Starts the tracking. It also releases pods whose job no longer exists, because they are not counted any more.
+ * Upstream: syncOrphanPod.
+ */
 export function trackPods(options: {
   client: Client
   clock: Clock
@@ -36,7 +39,7 @@ export function trackPods(options: {
     try {
       await client.patch(podsResource, { namespace, name }, patch, { type: 'strategic' })
     } catch (error) {
-      // Gone, or another of that name.
+      // The pod is gone, or the name belongs to another pod.
       if (isStatus(error, 'NotFound') || isStatus(error, 'Conflict')) return
       released.delete(uid)
       throw error

@@ -4,16 +4,16 @@ import { parseIndexes } from './indexes.ts'
 
 type Rule = NonNullable<Job['spec']['podFailurePolicy']>['rules'][number]
 
-/** What a pod that failed means for its job. */
+/** Says what a failed pod means for its job. */
 export interface FailureVerdict {
   action: 'Count' | 'Ignore' | 'FailIndex' | 'FailJob'
-  /** Of `FailJob`. */
+  /** Present if the action is `FailJob`. */
   message?: string
 }
 
 /**
- * By the first rule of the policy that matches; without one it counts. Upstream:
- * pkg/controller/job/pod_failure_policy.go.
+ * Returns the verdict of the first rule of the pod failure policy that matches; without a match the failure counts.
+ * Upstream: pkg/controller/job/pod_failure_policy.go.
  */
 export function failureVerdict({ spec }: Job, pod: TrimmedPod): FailureVerdict {
   if (pod.status?.phase !== 'Failed') return { action: 'Count' }
@@ -52,8 +52,8 @@ function matchedCondition({ onPodConditions = [] }: Rule, pod: TrimmedPod): stri
 }
 
 /**
- * Why an indexed job has succeeded before all of its indexes have; undefined when it has not. Upstream:
- * pkg/controller/job/success_policy.go.
+ * Returns which rule of the success policy an indexed job meets before all of its indexes have succeeded; undefined if
+ * it meets none. Upstream: pkg/controller/job/success_policy.go.
  */
 export function metSuccessPolicy({ spec }: Job, completed: ReadonlySet<number>): string | undefined {
   for (const [index, { succeededIndexes, succeededCount }] of (spec.successPolicy?.rules ?? []).entries()) {

@@ -27,10 +27,10 @@ export interface LeaderElectorOptions {
 const leastPauseMs = 50
 
 /**
- * One candidate for a Lease. Upstream's algorithm (client-go/tools/leaderelection): whether a Lease is free follows
- * from the local time at which its last change was seen, never from its timestamps. Beyond upstream, a candidate
- * watches the Lease, so that it takes over when the duration ends or the holder lets go; and a leader that sees another
- * holder stops at once.
+ * Competes for a Lease as one candidate, with the algorithm of client-go/tools/leaderelection: whether a Lease is free
+ * follows from the local time at which its last change was seen, never from its timestamps. Beyond upstream, a
+ * candidate watches the Lease, so that it takes over when the duration ends or the holder releases the Lease; and a
+ * leader that sees another holder stops at once.
  */
 export class LeaderElector {
   readonly #options: LeaderElectorOptions
@@ -39,7 +39,7 @@ export class LeaderElector {
   readonly #lock: LeaseLock
   #observed: Election | undefined
   #observedMs = 0
-  /** The try under way, or the last one. */
+  /** The current attempt, or the last one. */
   #attempt: Promise<boolean> = Promise.resolve(false)
 
   constructor(options: LeaderElectorOptions) {

@@ -4,7 +4,7 @@ import type { Lease } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { leases } from '../../shared/client/resources.ts'
 
-/** What a Lease says of a leader; empty `holderIdentity`: there is no leader. */
+/** Holds what a Lease says about its leader. Without a leader, `holderIdentity` is empty. */
 export interface Election {
   holderIdentity: string
   leaseDurationSeconds: number
@@ -13,7 +13,7 @@ export interface Election {
   leaseTransitions: number
 }
 
-/** One Lease as a lock: each write goes by the version that was read last. Upstream: resourcelock/leaselock.go. */
+/** Uses a Lease as a lock: each write requires the version that was read last. Upstream: resourcelock/leaselock.go. */
 export class LeaseLock {
   readonly namespace: string
   readonly name: string
@@ -31,7 +31,7 @@ export class LeaseLock {
     return this.#lease
   }
 
-  /** Undefined where there is no Lease. */
+  /** Resolves to undefined if there is no Lease. */
   async read(): Promise<Election | undefined> {
     this.#lease = await this.#client
       .get<Lease>(leases, { namespace: this.namespace, name: this.name })
@@ -39,20 +39,20 @@ export class LeaseLock {
     return this.#lease && electionOf(this.#lease)
   }
 
-  /** Rejects with AlreadyExists. */
+  /** Rejects with AlreadyExists if another candidate created the Lease. */
   async create(spec: Election): Promise<void> {
     const metadata = { namespace: this.namespace, name: this.name }
     this.#lease = (await this.#client.create<object>(leases, { metadata, spec })) as Lease
   }
 
-  /** Rejects with Conflict when another write came first. */
+  /** Rejects with Conflict if another write came first. */
   async update(spec: Election): Promise<void> {
     if (!this.#lease) throw new Error('the Lease was not read yet')
     this.#lease = (await this.#client.update<object>(leases, { ...this.#lease, spec })) as Lease
   }
 }
 
-/** Missing fields are read as Go reads them. */
+/** Reads a Lease; missing fields have Go's zero values. */
 export function electionOf({ spec }: Lease): Election {
   const { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions } = spec ?? {}
   return {

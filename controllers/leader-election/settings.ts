@@ -1,16 +1,16 @@
 import { UsageError } from '../../shared/config/option.ts'
 
-/** How long what takes, in milliseconds of the machine. Upstream: client-go/tools/leaderelection. */
+/** Holds the durations of an election, in milliseconds of the machine. Upstream: client-go/tools/leaderelection. */
 export interface ElectionTimes {
-  /** A Lease that was not seen to change for so long is free. Whole seconds: the Lease says it in seconds. */
+  /** A Lease without a visible change for this time is free. Whole seconds, because the Lease stores seconds. */
   leaseDurationMs: number
   /** How long a leader tries to renew its Lease before it gives up. */
   renewDeadlineMs: number
-  /** Between two tries. */
+  /** Time between two attempts. */
   retryPeriodMs: number
 }
 
-/** Which Lease, and how long what takes. */
+/** Names the Lease of an election and holds its durations. */
 export interface ElectionSettings extends ElectionTimes {
   namespace: string
   name: string

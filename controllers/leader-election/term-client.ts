@@ -2,8 +2,8 @@ import type { Client } from '../../shared/client/client.ts'
 import type { Term } from './term.ts'
 
 /**
- * The client of a leader's loops. When the term is over it sends nothing more, and what is under way is given up: its
- * caller is told a TermOverError, whatever becomes of the request.
+ * Wraps the client for a leader's loops. When the term ends, the client sends nothing more, and pending calls reject
+ * with a TermOverError, whatever becomes of their requests.
  */
 export function termClient(client: Client, term: Term): Client {
   const pending = new Set<(reason: unknown) => void>()

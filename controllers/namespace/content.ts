@@ -3,7 +3,7 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { type ApiResource, supports } from '../controller.ts'
 
-/** What is still in a namespace, and what could not be deleted. */
+/** Describes the content that is left in a namespace, and why some of it could not be deleted. */
 export interface RemainingContent {
   /** `pods.` or `deployments.apps` → number of objects. */
   resources: Map<string, number>

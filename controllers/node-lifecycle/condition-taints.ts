@@ -15,10 +15,13 @@ const TAINTS: Record<string, Record<string, string>> = {
 const UNSCHEDULABLE = 'unschedulable'
 const EVICTING = ['not-ready', 'unreachable']
 
-/** Whether NoExecute taints may be added; `keep`: only one that is there stays, or becomes another. */
+/** Says whether NoExecute taints may be added. With `keep`, an existing one may stay or change its key. */
 export type EvictionStance = 'add' | 'keep' | 'none'
 
-/** The taints that a node should have by its conditions, those of others untouched; undefined when it has them. */
+/**
+ * Returns the node's taints as its conditions require them, without touching the taints of others; undefined if nothing
+ * changes.
+ */
 export function conditionTaints(
   { spec, status }: TrimmedNode,
   { stance, nowMs }: { stance: EvictionStance; nowMs: number },
@@ -37,7 +40,7 @@ export function conditionTaints(
   return [...current.filter((old) => !stale.includes(old)), ...added]
 }
 
-/** Drives pods away because the node is not ready. */
+/** Returns whether the taint evicts pods because the node is not ready. */
 export const isEvicting = ({ key, effect }: Taint): boolean =>
   effect === 'NoExecute' && EVICTING.some((name) => key === PREFIX + name)
 

@@ -1,19 +1,19 @@
 import type { TrimmedNode } from '../trimmed-node.ts'
 
-/** How many of a zone's nodes are not ready; upstream: pkg/controller/nodelifecycle, ComputeZoneState. */
+/** Says how many of a zone's nodes are not ready. Upstream: pkg/controller/nodelifecycle, ComputeZoneState. */
 export type ZoneState = 'Normal' | 'PartialDisruption' | 'FullDisruption'
-/** What becomes of pods of nodes that are not ready. */
+/** Says how fast pods leave the nodes of a zone that are not ready. */
 export interface ZoneEvictions {
   /**
    * All nodes of all zones are not ready, so the fault is elsewhere: stop evictions and remove the taints already set.
    */
   calledOff: boolean
-  /** Nodes of the zone that may be cleared in a second. */
+  /** How many nodes of the zone may be tainted in a second. */
   nodesPerSecond: number
 }
 
 const RATE = 0.1
-/** Of a large zone that is mostly ill; a small one is left alone then. */
+/** Rate of a large zone in PartialDisruption; in a small one evictions stop. */
 const SECONDARY_RATE = 0.01
 const LARGE_ZONE = 50
 const UNHEALTHY_SHARE = 0.55
@@ -32,7 +32,7 @@ function zoneState(nodes: readonly TrimmedNode[]): ZoneState {
   return notReady >= UNHEALTHY_LEAST && notReady / nodes.length >= UNHEALTHY_SHARE ? 'PartialDisruption' : 'Normal'
 }
 
-/** By zone. */
+/** Returns the evictions that each zone allows, keyed by zone. */
 export function zoneEvictions(nodes: Iterable<TrimmedNode>): Map<string, ZoneEvictions> {
   const zones = Map.groupBy(nodes, zoneOf)
   const states = new Map([...zones].map(([zone, members]) => [zone, zoneState(members)]))

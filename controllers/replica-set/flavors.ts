@@ -4,11 +4,11 @@ import type { Resource } from '../../shared/client/client.ts'
 import { replicaSets, replicationControllers } from '../../shared/client/resources.ts'
 import type { OwnerKind } from '../workloads/ownership.ts'
 
-/** What differs between the two kinds that one loop keeps; upstream runs the same loop over both, too. */
+/** Holds the differences between the two kinds that one loop handles, as upstream's does. */
 export interface Flavor extends OwnerKind {
   kind: 'ReplicaSet' | 'ReplicationController'
   resource: Resource
-  /** The source component of its events. */
+  /** Source component of the loop's events. */
   component: string
   selectorOf(set: ReplicaSet): LabelSelectorObject | undefined
 }

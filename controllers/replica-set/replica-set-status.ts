@@ -17,7 +17,7 @@ export interface StatusInput {
   nowMs: number
 }
 
-/** Upstream: calculateStatus in pkg/controller/replicaset/replica_set_utils.go. */
+/** Returns the status of a set. Upstream: calculateStatus in pkg/controller/replicaset/replica_set_utils.go. */
 export function replicaSetStatus({ set, pods, all, failure, nowMs }: StatusInput) {
   const { spec, metadata, status } = set
   const templateLabels = Object.entries(spec.template.metadata?.labels ?? {}).map(

@@ -2,7 +2,10 @@ import { fromSelectorObject, type LabelSelector, matchesLabels } from '../../sha
 import type { PodDisruptionBudget } from '../../shared/api/types.ts'
 import type { PodInfo } from './node-info.ts'
 
-/** How disruption budgets bear on preemption. Upstream: filterPodsWithPDBViolation in plugins/defaultpreemption. */
+/**
+ * Tells which pods preemption may end without violating a disruption budget. Upstream: filterPodsWithPDBViolation in
+ * plugins/defaultpreemption.
+ */
 export class Budgets {
   readonly #budgets: { budget: PodDisruptionBudget; selector: LabelSelector }[]
 
@@ -13,7 +16,7 @@ export class Budgets {
     })
   }
 
-  /** The pods whose end a budget does not allow when they end in this order, and the others. */
+  /** Splits pods, which end in this order, into those whose end violates a budget and the others. */
   split(pods: readonly PodInfo[]): { violating: PodInfo[]; allowed: PodInfo[] } {
     const left = this.#budgets.map(({ budget }) => budget.status?.disruptionsAllowed ?? 0)
     const split = { violating: [] as PodInfo[], allowed: [] as PodInfo[] }
@@ -23,7 +26,7 @@ export class Budgets {
       for (const [i, { budget, selector }] of this.#budgets.entries()) {
         // Upstream: no budget is about a pod without labels, whatever its selector.
         if (budget.metadata.namespace !== namespace || isEmpty(labels) || !matchesLabels(selector, labels)) continue
-        // Its eviction is counted already.
+        // The budget's status counts the pod as evicted already.
         if (Object.hasOwn(budget.status?.disruptedPods ?? {}, name)) continue
         left[i]! -= 1
         isViolated ||= left[i]! < 0

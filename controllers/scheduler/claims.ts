@@ -4,7 +4,7 @@ import type { Informer } from '../../shared/client/informer.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 
 /**
- * Why the claims of a pod keep it from any node; in upstream's words. Upstream:
+ * Returns why the pod's claims rule out every node, in upstream's words; undefined if they do not. Upstream:
  * pkg/scheduler/framework/plugins/volumebinding.
  */
 export function claimsProblem(

@@ -5,27 +5,27 @@ import type { NodeSearch } from './node-search.ts'
 import { type Candidate, cheapest, findCandidates, type PreemptionContext } from './preemption.ts'
 import { pickBest } from './scores.ts'
 
-/** Where a pod shall run; or why nowhere for now, and what would make room. */
+/** Says where a pod runs, or why it cannot run for now and what would make room. */
 export type Decision = { nodeName: string } | Refusal
 
 export interface Refusal {
   /** In upstream's words. */
   message: string
-  /** The node that the pod waits for: the empty name when there is none, undefined when that stays as it is. */
+  /** Name of the node that the pod waits for; empty if there is none, undefined if the nomination stays as it is. */
   nominated?: string
-  /** What is to be done for that node. */
+  /** Evictions that make room on the nominated node. */
   preemption?: Candidate
 }
 
 export interface DecisionContext extends PreemptionContext {
   search: NodeSearch
-  /** What keeps the pod from every node alike. */
+  /** Problem that rules out all nodes. */
   problem?: string
-  /** Whether the pod is about to end because the scheduler deleted it. */
+  /** Returns whether the pod is terminating because the scheduler deleted it. */
   isPreempted(pod: TrimmedPod): boolean
 }
 
-/** Upstream: pkg/scheduler/schedule_one.go. */
+/** Chooses a node for a pod, or explains why there is none. Upstream: pkg/scheduler/schedule_one.go. */
 export function decide(pod: PodInfo, nodes: readonly PresentNode[], context: DecisionContext): Decision {
   const { problem, nominations, random, search } = context
   if (nodes.length === 0) return { message: 'no nodes available to schedule pods', nominated: '' }

@@ -2,7 +2,10 @@ import { matchesNodeSelection } from '../../shared/api/node-affinity.ts'
 import { type Taint, untolerated } from '../../shared/api/taints.ts'
 import type { NodeInfo, PodInfo, PresentNode } from './node-info.ts'
 
-/** Why a node cannot take a pod. `resolvable`: it could if some pods were not on it, so preemption may help. */
+/**
+ * Says why a node cannot take a pod. If `resolvable`, the node could take it without some of its pods, so preemption
+ * may help.
+ */
 export interface Rejection {
   reasons: string[]
   resolvable: boolean
@@ -46,7 +49,7 @@ export const filters: readonly Filter[] = [
   { name: 'NodeResourcesFit', check: checkResources },
 ]
 
-/** Why the node cannot take the pod; undefined when it can. */
+/** Returns why the node cannot take the pod; undefined if it can. */
 export function rejectionOf(pod: PodInfo, node: PresentNode): Rejection | undefined {
   for (const { check } of filters) {
     const rejection = check(pod, node)

@@ -4,11 +4,11 @@ import type { Taint } from '../../shared/api/taints.ts'
 import type { TrimmedNode } from '../trimmed-node.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 
-/** What scheduling needs to know of a pod, worked out once. */
+/** Holds what scheduling needs to know about a pod, computed once. */
 export interface PodInfo {
   pod: TrimmedPod
   requests: Amounts
-  /** The same for scoring: a pod that asks for nothing is given a little, so that such pods spread too. */
+  /** Requests for scoring: a pod that requests nothing counts with a small amount, so that such pods spread, too. */
   weighed: Amounts
   hostPorts: HostPort[]
 }
@@ -31,7 +31,10 @@ export function podInfo(pod: TrimmedPod): PodInfo {
 
 export const priorityOf = ({ spec }: TrimmedPod): number => spec.priority ?? 0
 
-/** One whose node is known. */
+/**
+ * Describes a node that the informer has shown. A NodeInfo without `node` holds only the pods of a node that is still
+ * unknown.
+ */
 export type PresentNode = NodeInfo & { node: TrimmedNode }
 
 /** A node and what is on it. Pods may be known before their node is. */

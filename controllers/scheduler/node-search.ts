@@ -6,8 +6,9 @@ const MIN_FITTING = 100
 const MIN_PERCENTAGE = 5
 
 /**
- * Of many nodes, how many that fit are enough to choose from: half at first, a smaller part of more. Upstream:
- * numFeasibleNodesToFind in pkg/scheduler/schedule_one.go, with no `percentageOfNodesToScore`.
+ * Returns how many fitting nodes are enough to choose from. Of many nodes, half suffice at first, and a smaller share
+ * the more there are. Upstream: numFeasibleNodesToFind in pkg/scheduler/schedule_one.go, without
+ * `percentageOfNodesToScore`.
  */
 export function enoughOf(nodes: number): number {
   const percentage = Math.max(MIN_PERCENTAGE, 50 - Math.trunc(nodes / 125))

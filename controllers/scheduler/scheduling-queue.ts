@@ -11,17 +11,20 @@ interface Waiting {
   verdict?: string
 }
 
-/** A pod taken to be tried. */
+/** Describes a pod that was taken from the queue. */
 export interface Attempt {
   pod: TrimmedPod
   lastVerdict: string | undefined
-  /** The try failed; true if the pod is worth another try at once, because something has changed since it was taken. */
+  /**
+   * Parks the pod after a failed attempt. Returns true if the pod became active again, because something has changed
+   * since it was taken.
+   */
   park(verdict: string): boolean
 }
 
 /**
- * Pods without a node: the most important first, then the longest waiting.
- * A pod is `active` until it is taken, `trying` while it is, and `parked` after it failed, until something changes.
+ * Holds the pods without a node: the highest priority first, then the longest waiting. A pod is `active` until it is
+ * taken, `trying` while it is, and `parked` after its attempt failed, until something changes.
  */
 export class SchedulingQueue {
   readonly #waiting = new Map<string, Waiting>()
@@ -31,7 +34,8 @@ export class SchedulingQueue {
   #changes = 0
 
   /**
-   * Takes in a pod, or its new version. True when it became active: it is new, or was parked and its spec has changed.
+   * Adds a pod, or its new version. Returns true if it became active: the pod is new, or was parked and its spec has
+   * changed.
    */
   put(pod: TrimmedPod): boolean {
     const uid = pod.metadata.uid ?? ''
@@ -66,12 +70,12 @@ export class SchedulingQueue {
     return { pod, lastVerdict, park }
   }
 
-  /** A pod that is parked may be tried again. True when it was. */
+  /** Activates a parked pod. Returns false if the pod was not parked. */
   activate(uid: string): boolean {
     return this.#waiting.get(uid)?.state === 'parked' && this.#activate(uid)
   }
 
-  /** The cluster has changed: all that are parked may be tried again. Oldest first; returns how many. */
+  /** Activates all parked pods after a change of the cluster, the oldest first. Returns their number. */
   wake(): number {
     this.#changes += 1
     const parked = [...this.#waiting].filter(([, { state }]) => state === 'parked')

@@ -56,7 +56,7 @@ export function identify(
   if (volumes.length + others.length > 0) pod.spec.volumes = [...volumes, ...others]
 }
 
-/** The claims of one pod, by the names of its volumes. Upstream: getPersistentVolumeClaims. */
+/** Returns the claims of one pod, keyed by the names of its volumes. Upstream: getPersistentVolumeClaims. */
 export function claimsOf({ metadata, spec }: StatefulSet, ordinal: number): Map<string, PersistentVolumeClaim> {
   const templates = (spec.volumeClaimTemplates ?? []) as PersistentVolumeClaim[]
   return new Map(

@@ -9,21 +9,21 @@ import { ordinalOf, wantedOrdinals } from './identity.ts'
 
 export interface StatefulInput {
   set: StatefulSet
-  /** The set's own, whatever state they are in. */
+  /** All pods of the set, in any state. */
   pods: readonly TrimmedPod[]
-  /** Names of the revision that pods are to leave, and of the one that they are to have. */
+  /** Names of the old revision and of the revision that pods should have. */
   current: string
   update: string
   nowMs: number
 }
 
-/** What is to be done at one look. */
+/** Lists the pods that one sync creates and deletes. */
 export interface StatefulPlan {
   create: { ordinal: number; revision: string }[]
   remove: { pod: TrimmedPod; reason?: Reason }[]
 }
 
-/** Running and ready, and for long enough. Upstream: isRunningAndAvailable. */
+/** Returns whether the pod runs and has been ready for long enough. Upstream: isRunningAndAvailable. */
 export const isUp = (pod: TrimmedPod, { set, nowMs }: Pick<StatefulInput, 'set' | 'nowMs'>): boolean =>
   pod.status?.phase === 'Running' && isAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs)
 
@@ -31,8 +31,8 @@ const isLeaving = ({ metadata }: TrimmedPod): boolean => metadata.deletionTimest
 export const revisionOf = ({ metadata }: TrimmedPod): string => metadata.labels?.[REVISION_HASH_LABEL] ?? ''
 
 /**
- * Pods that are to stay, by ordinal, and those beyond the wanted ones, the highest first. Pods without a set's name
- * belong to none.
+ * Splits the pods into those that should exist, by ordinal, and the surplus, the highest ordinal first. Pods whose name
+ * is not the set's are left out.
  */
 export function sorted({ set, pods }: Pick<StatefulInput, 'set' | 'pods'>): {
   replicas: Map<number, TrimmedPod>
@@ -53,9 +53,9 @@ export function sorted({ set, pods }: Pick<StatefulInput, 'set' | 'pods'>): {
 }
 
 /**
- * Which pods come and go now. In order: one after the other, each when all before it are up; the highest go first, when
- * all that stay are up; then old ones are replaced. In parallel: all at once, but for the replacing. Pure; upstream:
- * updateStatefulSet in stateful_set_control.go.
+ * Plans which pods are created and deleted now. In order, each pod is created when all pods before it are available,
+ * the highest surplus pod is deleted when all others are available, and only then are old pods replaced. In parallel,
+ * only the replacing is in order. Pure; upstream: updateStatefulSet in stateful_set_control.go.
  */
 export function planStatefulSet(input: StatefulInput): StatefulPlan {
   const { set } = input
@@ -67,7 +67,7 @@ export function planStatefulSet(input: StatefulInput): StatefulPlan {
   for (const ordinal of wantedOrdinals(set)) {
     const pod = replicas.get(ordinal)
     if (!pod) plan.create.push({ ordinal, revision: revisionFor(ordinal, input) })
-    // However it ended: its number needs another.
+    // Whether it failed or succeeded, its ordinal needs another pod.
     else if (hasEnded(pod) && !isLeaving(pod)) plan.remove.push({ pod })
     else if (isHealthy(pod)) continue
     if (inOrder) return plan
@@ -120,7 +120,10 @@ function outdated(stays: readonly (TrimmedPod | undefined)[], input: StatefulInp
 const atMost = (value: number | string, replicas: number): number =>
   Math.max(1, scaledValue(value, replicas, Math.floor))
 
-/** Upstream: computeReplicaStatus, and completeRollingUpdate in stateful_set_utils.go. */
+/**
+ * Returns the status of a StatefulSet. Upstream: computeReplicaStatus, and completeRollingUpdate in
+ * stateful_set_utils.go.
+ */
 export function statefulSetStatus(input: StatefulInput): NonNullable<StatefulSet['status']> {
   const { set, pods, current, update } = input
   const count = (holds: (pod: TrimmedPod) => boolean): number => pods.filter(holds).length

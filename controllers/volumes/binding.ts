@@ -5,19 +5,19 @@ import type { PersistentVolume, PersistentVolumeClaim } from '../../shared/api/v
 const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class'
 
 type Classed = Pick<PersistentVolumeClaim | PersistentVolume, 'metadata'> & { spec?: { storageClassName?: string } }
-/** The class of a claim or a volume; empty where it has none. */
+/** Returns the class of a claim or a volume; empty if it has none. */
 export const classOf = ({ metadata, spec }: Classed): string =>
   metadata.annotations?.[CLASS_ANNOTATION] ?? spec?.storageClassName ?? ''
 
-/** Whether the volume is, or is to be, this very claim's. */
+/** Returns whether the volume is bound to, or reserved for, this claim. */
 export function isFor({ spec }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
   const { namespace, name, uid } = spec?.claimRef ?? {}
   return namespace === metadata.namespace && name === metadata.name && (uid === undefined || uid === metadata.uid)
 }
 
 /**
- * The volume for a claim: one that is kept for it, or the smallest that will do. Pure; upstream: FindMatchingVolume in
- * component-helpers/storage/volume.
+ * Returns the volume for a claim: one that is reserved for it, or else the smallest that matches. Pure; upstream:
+ * FindMatchingVolume in component-helpers/storage/volume.
  */
 export function matchingVolume(
   claim: PersistentVolumeClaim,
@@ -45,7 +45,7 @@ export function matchingVolume(
 const BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller'
 const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed'
 
-/** What of a volume says whose it is. */
+/** Returns the patch that binds a volume to its claim. */
 export const boundVolume = (volume: PersistentVolume, { metadata }: PersistentVolumeClaim): object => ({
   metadata: volume.spec?.claimRef?.uid ? {} : { annotations: { [BY_CONTROLLER]: 'yes' } },
   spec: {
@@ -60,7 +60,7 @@ export const boundVolume = (volume: PersistentVolume, { metadata }: PersistentVo
   },
 })
 
-/** What of a claim says which volume it has. */
+/** Returns the patch that binds a claim to its volume. */
 export const boundClaim = (claim: PersistentVolumeClaim, { metadata }: PersistentVolume): object => ({
   metadata: {
     annotations: { [BIND_COMPLETED]: 'yes', ...(claim.spec?.volumeName ? {} : { [BY_CONTROLLER]: 'yes' }) },

@@ -1,17 +1,17 @@
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../shared/api/volumes.ts'
 
-/** The provisioner: a folder of this machine for each claim, as the host-path provisioners of minikube and kind do. */
+/** Provisions a folder of this machine for each claim, as the host-path provisioners of minikube and kind do. */
 export const PROVISIONER = 'kubestage.dev/host-path'
 export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by'
 
-/** Where the folders are. */
+/** Manages the folders behind volumes. */
 export interface VolumeFolders {
   path(volume: string): string
-  /** Also of one that is not there. */
+  /** Succeeds if the folder does not exist. */
   remove(volume: string): Promise<void>
 }
 
-/** What claims get that name no class. */
+/** Serves as the default class for claims that name none. */
 export const standardClass: StorageClass = {
   metadata: { name: 'standard', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
   provisioner: PROVISIONER,
@@ -19,10 +19,10 @@ export const standardClass: StorageClass = {
   volumeBindingMode: 'Immediate',
 }
 
-/** The name is the same however often it is tried. */
+/** Returns a name that is the same for each attempt. */
 export const volumeName = ({ metadata }: PersistentVolumeClaim): string => `pvc-${metadata.uid}`
 
-/** A volume made for one claim. */
+/** Returns the volume that is provisioned for a claim. */
 export function volumeFor(
   claim: PersistentVolumeClaim,
   { metadata, reclaimPolicy }: StorageClass,

@@ -12,7 +12,10 @@ interface Owner {
   metadata: ObjectMeta
 }
 
-/** What a controller does about one object. Pure; upstream: pkg/controller/controller_ref_manager.go. */
+/**
+ * Decides what a controller does about an object that it may own. Pure; upstream:
+ * pkg/controller/controller_ref_manager.go.
+ */
 export function claimOn(
   object: Claimable,
   owner: Owner,
@@ -31,17 +34,18 @@ export function claimOn(
 
 export interface ClaimOptions<T> {
   client: Client
-  /** Of what is claimed; its informer has the index `controller`. */
+  /** Resource of the claimed objects; their informer has the index `controller`. */
   resource: Resource
   informer: Informer<T>
-  /** Of the owner, and where it is to be asked whether it still lives. */
+  /** Kind of the owner, and its resource, to check that the owner still exists. */
   kind: OwnerKind & { resource: Resource }
-  /** Absent: all may be adopted. */
+  /** Absent: all orphans may be adopted. */
   mayAdopt?(object: T): boolean
 }
 
 /**
- * The owner's objects: those it has, and orphans that it selects, which it adopts; lets go what it no longer selects.
+ * Returns the owner's objects: those it has, and the matching orphans, which it adopts. Releases objects that its
+ * selector no longer matches.
  */
 export async function claim<T extends Claimable>(
   owner: Owner,

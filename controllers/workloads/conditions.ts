@@ -1,6 +1,6 @@
 import { toTime } from '../../shared/clock/timestamp.ts'
 
-/** What the conditions of all workloads have. */
+/** Holds the fields that the conditions of all workloads share. */
 export interface Condition {
   type: string
   status: string

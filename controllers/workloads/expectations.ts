@@ -1,11 +1,12 @@
 import type { Clock } from '../../shared/clock/clock.ts'
 
-/** After this, whatever was expected is held to have come unseen; upstream's ExpectationsTimeout. */
+/** After this time an expectation counts as fulfilled unseen; upstream's ExpectationsTimeout. */
 const TIMEOUT_MS = 5 * 60_000
 
 /**
- * What an owner has asked for and its informer has not shown yet: until it has, the informer's copy
- * must not be counted, or pods would be made twice. Upstream: pkg/controller/controller_utils.go.
+ * Tracks what an owner has requested and its informer has not shown yet. Until the expectations of an owner are
+ * satisfied, the informer's pods must not be counted, or pods would be created twice. Upstream:
+ * pkg/controller/controller_utils.go.
  */
 export class Expectations {
   readonly #pending = new Map<string, { awaited: Set<string>; sinceMs: number }>()
@@ -15,7 +16,7 @@ export class Expectations {
     this.#clock = clock
   }
 
-  /** `what`: any name, e.g. the UID of a pod and what is to become of it. */
+  /** Adds an expectation. `what` is any name, such as the UID of a pod and whether it appears or disappears. */
   expect(owner: string, what: string): void {
     const entry = this.#pending.get(owner) ?? { awaited: new Set(), sinceMs: 0 }
     entry.awaited.add(what)
@@ -23,7 +24,7 @@ export class Expectations {
     this.#pending.set(owner, entry)
   }
 
-  /** It was seen, or need not be waited for. */
+  /** Removes an expectation that was fulfilled, or cannot be. */
   seen(owner: string, what: string): void {
     const entry = this.#pending.get(owner)
     if (entry?.awaited.delete(what) && entry.awaited.size === 0) this.#pending.delete(owner)

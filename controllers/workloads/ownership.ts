@@ -8,7 +8,7 @@ export interface OwnerKind {
   kind: string
 }
 
-/** The one owner that looks after the object. */
+/** Returns the owner reference of the controller that manages the object. */
 export const controllerOf = ({ ownerReferences }: ObjectMeta): OwnerReference | undefined =>
   ownerReferences?.find(({ controller }) => controller)
 
@@ -27,5 +27,5 @@ export const controllerIndex = ({ metadata }: { metadata: ObjectMeta }): string[
 ]
 export const orphansOf = (namespace = ''): string => `orphans of ${namespace}`
 
-/** The values of the informers' index `namespace`. */
+/** Returns the values of the informers' index `namespace`. */
 export const namespaceIndex = ({ metadata }: { metadata: ObjectMeta }): string[] => [metadata.namespace ?? '']

@@ -11,7 +11,7 @@ interface Owner {
   metadata: ObjectMeta
 }
 
-/** What events say of a pod that was created or deleted, or, with an error, was not. */
+/** Words the event about a pod that was created or deleted or, with an error, was not. */
 export type Wording = (done: { verb: 'create' | 'delete'; owner: Owner; pod: string; error?: unknown }) => string
 
 const usualWords: Wording = ({ verb, pod, error }) => {
@@ -27,7 +27,10 @@ export interface PodControl {
   delete(owner: Owner, pod: TrimmedPod, reason?: Reason): Promise<void>
 }
 
-/** Upstream: RealPodControl in pkg/controller/controller_utils.go. */
+/**
+ * Creates and deletes pods, and records events about it. Upstream: RealPodControl in
+ * pkg/controller/controller_utils.go.
+ */
 export function createPodControl({
   client,
   recorder,

@@ -6,7 +6,9 @@ import { Expectations } from './expectations.ts'
 
 type PodLike = Pick<TrimmedPod, 'metadata'>
 
-/** Which pods an owner (`namespace/name`) has made or removed that the informer does not show so yet. */
+/**
+ * Tracks the pods that an owner (`namespace/name`) has created or deleted and that the informer does not show so yet.
+ */
 export class PodExpectations {
   readonly #expectations: Expectations
   readonly #pods: Informer<TrimmedPod>
@@ -16,22 +18,25 @@ export class PodExpectations {
     this.#pods = pods
   }
 
-  /** Whether the informer's pods of the owner may be counted. */
+  /** Returns whether the informer's pods of the owner may be counted. */
   satisfied(owner: string): boolean {
     return this.#expectations.satisfied(owner)
   }
 
-  /** The owner is no more. */
+  /** Forgets an owner that no longer exists. */
   forget(owner: string): void {
     this.#expectations.forget(owner)
   }
 
-  /** The API has answered with this pod. */
+  /** Expects the pod, which the API server has created, to appear in the informer. */
   made(owner: string, { metadata }: PodLike): void {
     if (this.#shown(metadata)?.uid !== metadata.uid) this.#expectations.expect(owner, comes(metadata.uid))
   }
 
-  /** Waits for the pod to go, unless `remove` throws: then as that throws. */
+  /**
+   * Calls `remove` and expects the pod to disappear from the informer. Rejects as `remove` does, and then expects
+   * nothing.
+   */
   async removing(owner: string, pod: PodLike, remove: () => Promise<void>): Promise<void> {
     const { uid } = pod.metadata
     this.#expectations.expect(owner, leaves(uid))
@@ -44,7 +49,7 @@ export class PodExpectations {
     this.observe(owner, pod)
   }
 
-  /** There is news of the pod. */
+  /** Reports a change of the pod in the informer. */
   observe(owner: string, { metadata }: PodLike): void {
     const shown = this.#shown(metadata)
     this.#expectations.seen(owner, comes(metadata.uid))

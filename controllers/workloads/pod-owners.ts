@@ -11,20 +11,20 @@ interface Owner {
 }
 
 export interface PodOwnersOptions<T extends Owner> {
-  /** With the index `namespace`. */
+  /** Has the index `namespace`. */
   owners: Informer<T>
   pods: Informer<TrimmedPod>
   kind: string
   selectorOf(owner: T): LabelSelectorObject | undefined
   expectations: PodExpectations
-  /** Of keys, `namespace/name`. */
+  /** Receives the keys of owners, `namespace/name`. */
   queue: Pick<WorkQueue<string>, 'add'>
   onDelete?(owner: T): void
 }
 
 /**
- * Has owners looked at when there is news of them, of their pods, or of an orphan that they select. Pods of others cost
- * next to nothing. Returns what has an owner looked at for other reasons.
+ * Queues an owner when the owner, one of its pods, or an orphan that it selects changes. Pods of other owners cost
+ * almost nothing. Returns a function that queues an owner for any other reason.
  */
 export function followPodOwners<T extends Owner>(options: PodOwnersOptions<T>): (owner: T) => void {
   const { owners, expectations, queue } = options

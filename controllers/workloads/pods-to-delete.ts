@@ -15,8 +15,8 @@ export interface DeletionInput {
 }
 
 /**
- * Which pods go first: those without a node, then not running, not ready, cheap to delete, on crowded nodes, ready for
- * a shorter time, restarted more often, younger. Pure; upstream: ActivePodsWithRanks in
+ * Returns the pods to delete first: those without a node, then not running, not ready, with a low deletion cost, on
+ * crowded nodes, ready for a shorter time, restarted more often, younger. Pure; upstream: ActivePodsWithRanks in
  * pkg/controller/controller_utils.go.
  */
 export function podsToDelete({ pods, count, related, nowMs }: DeletionInput): TrimmedPod[] {
@@ -25,7 +25,9 @@ export function podsToDelete({ pods, count, related, nowMs }: DeletionInput): Tr
   for (const { spec } of related) crowds.set(spec.nodeName ?? '', (crowds.get(spec.nodeName ?? '') ?? 0) + 1)
   const crowdOf = ({ spec }: TrimmedPod): number => crowds.get(spec.nodeName ?? '') ?? 0
   const least = (rank: (pod: TrimmedPod) => number) => (a: TrimmedPod, b: TrimmedPod) => rank(a) - rank(b)
-  /** Ages are compared on a logarithmic scale; among those of about the same age chance decides, by UID. */
+  /**
+   * Compares ages on a logarithmic scale; the UID decides, as good as at random, between pods of about the same age.
+   */
   const youngest = (sinceMs: (pod: TrimmedPod) => number | undefined) => (a: TrimmedPod, b: TrimmedPod) => {
     const [one, other] = [sinceMs(a), sinceMs(b)]
     if (one === undefined || other === undefined || one === other) return 0

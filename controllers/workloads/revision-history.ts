@@ -14,7 +14,10 @@ interface Templated {
   spec: { template: PodTemplateSpec; revisionHistoryLimit?: number }
 }
 
-/** What pods of a DaemonSet's revision carry as their label; those of a StatefulSet carry the revision's name. */
+/**
+ * Returns the hash that pods of a DaemonSet's revision have as their label; pods of a StatefulSet have the revision's
+ * name.
+ */
 export const hashOf = ({ metadata }: ControllerRevision): string => metadata.labels?.[REVISION_HASH_LABEL] ?? ''
 
 /** The template that a revision keeps, as a patch of the spec. */

@@ -1,9 +1,10 @@
 import { type Reason, reasonFor, reasonTable, type Situation } from '../../shared/reasons/reason-table.ts'
 
 /**
- * Why a ReplicaSet is to shrink is known to its Deployment alone. It writes it on the set in the same write as the
- * size: `1=scaled down;0=template changed, Recreate` says that pods down to the first leave as the Deployment was
- * scaled down, and the last one is replaced. The ReplicaSet's loop takes it away when the set has its size.
+ * Names the annotation that tells a ReplicaSet why it shrinks, which only its Deployment knows. The Deployment writes
+ * it together with the size: `1=scaled down;0=template changed, Recreate` says that pods down to the first are deleted
+ * because the Deployment was scaled down, and the last one is replaced. The ReplicaSet's loop removes the annotation
+ * when the set has its size.
  */
 export const SHRINKING = 'kubestage.dev/shrinking'
 

@@ -32,7 +32,7 @@ export function canonical(value: unknown): unknown {
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || (Array.isArray(value) && value.length === 0)
 
-/** Whether pods of both would be alike, whatever hash they carry. */
+/** Returns whether pods of both templates would be equal, apart from the hash in their labels. */
 export const isSameTemplate = (a: PodTemplateSpec, b: PodTemplateSpec): boolean => textOf(a) === textOf(b)
 
 /**
