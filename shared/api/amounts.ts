@@ -17,7 +17,10 @@ interface Asking {
   }
 }
 
-/** What a pod occupies: its containers together, or its greediest moment of initialisation, and its overhead. */
+/**
+ * Returns what a pod occupies: its containers together, or the peak of its initialization if that is more, plus its
+ * overhead.
+ */
 export function podRequests({ spec }: Asking): Amounts {
   const total: Amounts = new Map()
   for (const container of spec.containers) add(total, requestsOf(container))

@@ -15,7 +15,7 @@ export const bootstrappersGroup = 'system:bootstrappers'
 /** The group of tokens that join nodes; roles are bound to it as kubeadm binds them. */
 export const nodeTokenGroup = 'system:bootstrappers:kubeadm:default-node-token'
 
-/** How a token is written, for messages: its public id, and its secret. */
+/** Shows the form of a token in messages: its public ID and its secret. */
 export const tokenForm = '[a-z0-9]{6}.[a-z0-9]{16}'
 
 export interface BootstrapToken {

@@ -6,7 +6,7 @@ const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const framing =
   /^(connection|content-length|expect|host|http2-settings|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i
 
-/** What is wrong with the name; undefined for a good one. */
+/** Says what is wrong with the name; undefined if it is valid. */
 export function deliveryHeaderProblem(name: string): string | undefined {
   if (!token.test(name)) return 'must be an HTTP header name: one or more token characters of RFC 9110'
   return framing.test(name) ? 'may not be a header that frames the request or controls its connection' : undefined

@@ -14,7 +14,7 @@ export const disruptionAllowed = (status: DisruptionBudgetStatus): Condition | u
   status.conditions?.find(({ type }) => type === DISRUPTION_ALLOWED)
 
 /**
- * The status with its condition in step with `disruptionsAllowed`; upstream:
+ * Sets the condition of the status to agree with `disruptionsAllowed`. Upstream:
  * component-helpers/apps/poddisruptionbudget.
  */
 export function withDisruptionCondition(status: DisruptionBudgetStatus, nowMs: number): DisruptionBudgetStatus {

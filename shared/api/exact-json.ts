@@ -23,7 +23,7 @@ function hasManyDigits(text: string): boolean {
   return false
 }
 
-/** Whether a text may hold an integer beyond 2⁵³ − 1. Never false for one that does. */
+/** Returns true if a text may hold an integer beyond 2⁵³ − 1. It is never false for a text that holds one. */
 export const mayBeLarge = (text: string): boolean => hasManyDigits(text) && largeNumber.test(text)
 /** More digits than any unsigned integer of 64 bits has are left to the number's own rounding. */
 const maxDigits = 40
@@ -39,7 +39,7 @@ const parseWith = JSON.parse as (text: string, reviver: Reviver) => unknown
 
 const int64Max = 2n ** 63n - 1n
 export const int64Min = -(2n ** 63n)
-/** Whether Go's int64 holds it. */
+/** Returns true if the value fits in Go's int64. */
 export const isInt64 = (value: bigint): boolean => value >= int64Min && value <= int64Max
 
 /** A number where that is exact, else the BigInt itself. */
@@ -50,7 +50,7 @@ export function exactInteger(value: bigint): number | bigint {
   return value
 }
 
-/** One more, as Go's int64 counts: an object's generation, a revision. */
+/** Returns the value plus one, with the overflow of Go's int64: for an object's generation, or a revision. */
 export const nextInt64 = (value: number): number =>
   value >= 0 && value < Number.MAX_SAFE_INTEGER
     ? value + 1
@@ -66,7 +66,7 @@ function exactOf(number: number, digits: string): number | bigint {
 
 const exactly: Reviver = (_key, value, { source }) => (typeof value === 'number' ? exactOf(value, source) : value)
 
-/** As JSON.parse, but exact. For text from outside. */
+/** Parses JSON as JSON.parse does, but keeps large integers exact. It is meant for text from outside. */
 export function parseExact(text: string): unknown {
   if (!mayBeLarge(text)) return JSON.parse(text)
   try {
@@ -78,7 +78,7 @@ export function parseExact(text: string): unknown {
   }
 }
 
-/** The same for text of the API server's own: objects that it stores. */
+/** Parses the text of an object that the API server stores, and keeps large integers exact. */
 export const parseStored = (text: string): unknown => (met ? parseExact(text) : JSON.parse(text))
 
 /** For text that is stored without having been parsed: from a file, or a snapshot. */
@@ -86,7 +86,7 @@ export function noteStored(text: string): void {
   met ||= mayBeLarge(text)
 }
 
-/** Whether a stored text may hold such an integer. */
+/** Returns true if a stored text may hold an integer beyond 2⁵³ − 1. */
 export const mayHoldLarge = (text: string): boolean => met && mayBeLarge(text)
 
 /** A parsed value as Go reads JSON of no type: what is no int64 is a float64. Changed in place. */

@@ -15,7 +15,10 @@ export function matchesFields(selector: FieldSelector, fieldOf: (field: string) 
   return true
 }
 
-/** The query parameter's grammar, e.g. `spec.nodeName=a,status.phase!=Running`; throws a 400 in upstream's words. */
+/**
+ * Parses a `fieldSelector` query parameter such as `spec.nodeName=a,status.phase!=Running`. Throws a StatusError with
+ * code 400 and upstream's message.
+ */
 export function parseFieldSelector(text: string): FieldSelector {
   return splitTerms(text)
     .filter((term) => term !== '')

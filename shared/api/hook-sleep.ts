@@ -5,8 +5,8 @@ const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_40
 const sleepCommand = /^(?:\/\S*\/)?sleep\s+(\d+(?:\.\d+)?)([smhd]?)$/
 
 /**
- * How long a container's preStop hook sleeps, in seconds: the action, the command `sleep 40`, or all that a shell's
- * script sleeps on its way. Undefined where it does not, or that is not to be seen.
+ * Returns how long a container's preStop hook sleeps, in seconds: the sleep action, the command `sleep 40`, or the sum
+ * of all sleeps of a shell script. Undefined if the hook does not sleep, or the time cannot be determined.
  */
 export function hookSleepSeconds({ lifecycle }: Container): number | undefined {
   const { sleep, exec } = lifecycle?.preStop ?? {}

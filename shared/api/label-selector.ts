@@ -6,7 +6,7 @@ import { badRequest } from './status-errors.ts'
 export type Labels = Readonly<Record<string, string>> | undefined
 export type Operator = 'in' | 'notin' | 'exists' | '!' | 'gt' | 'lt'
 
-/** One condition; `=`, `==` and `!=` are `in` and `notin` of one value. */
+/** Holds one condition; `=`, `==` and `!=` are `in` and `notin` with one value. */
 export interface Requirement {
   key: string
   operator: Operator
@@ -16,7 +16,9 @@ export interface Requirement {
 /** All requirements must hold; none: everything matches. */
 export type LabelSelector = readonly Requirement[]
 
-/** metav1.LabelSelector, the form inside of specs. An absent one selects nothing, an empty one everything. */
+/**
+ * Describes a metav1.LabelSelector, the form within specs. An absent selector selects nothing, an empty one everything.
+ */
 export interface LabelSelectorObject {
   matchLabels?: Record<string, string>
   matchExpressions?: { key: string; operator: string; values?: string[] }[]
@@ -78,7 +80,10 @@ export function formatSelectorObject(selector: LabelSelectorObject | undefined):
   return texts.join(',')
 }
 
-/** The query parameter's grammar, e.g. `app in (a, b), !canary, tier=front`; throws a 400 in upstream's words. */
+/**
+ * Parses a `labelSelector` query parameter such as `app in (a, b), !canary, tier=front`. Throws a StatusError with code
+ * 400 and upstream's message.
+ */
 export function parseLabelSelector(text: string): LabelSelector {
   if (text === '') return []
   return new Parser(tokenize(text)).parse()

@@ -19,7 +19,7 @@ export function labelKeyMessages(key: string): string[] {
   return [...(parts.length === 2 ? prefixMessages(parts[0]!) : []), ...nameMessages(name)]
 }
 
-/** The rule for most names of objects. */
+/** Returns what is wrong with a name that must be a DNS subdomain, as most names of objects must. */
 export function subdomainMessages(name: string): string[] {
   const messages: string[] = []
   if (name.length > 253) messages.push('must be no more than 253 characters')

@@ -8,7 +8,7 @@ type Term = NonNullable<
 >[number]
 type Requirement = NonNullable<Term['matchExpressions']>[number]
 
-/** Whether a pod's nodeSelector and its required node affinity let it run on the node. */
+/** Returns true if a pod's nodeSelector and its required node affinity let it run on the node. */
 export function matchesNodeSelection(
   spec: Pick<PodSpec, 'nodeSelector' | 'affinity'>,
   { metadata }: Pick<Node, 'metadata'>,

@@ -1,6 +1,6 @@
 import type { PodStatus } from './types.ts'
 
-/** The phases that no pod leaves. */
+/** Returns true for the phases that a pod never leaves. */
 export const isTerminalPhase = (phase?: string): boolean => phase === 'Succeeded' || phase === 'Failed'
 
 export const hasEnded = ({ status }: { status?: Pick<PodStatus, 'phase'> }): boolean => isTerminalPhase(status?.phase)

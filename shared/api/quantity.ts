@@ -1,6 +1,6 @@
 /**
- * resource.Quantity: exact decimal numbers with binary (Ki, Mi …) and decimal (m, k, M …, e3) suffixes.
- * Kept as an integer of nano units, with the family of suffixes it is written back in.
+ * Represents a resource.Quantity: an exact decimal number with binary (Ki, Mi …) and decimal (m, k, M …, e3) suffixes.
+ * It is kept as an integer of nano units, with the family of suffixes in which it is formatted.
  */
 export interface Quantity {
   /** The value times 10^9, rounded up to a whole number as upstream does. */
@@ -110,7 +110,7 @@ export function formatQuantity({ nano, format }: Quantity): string {
 }
 
 const canonical = new Map<string, string>()
-/** As upstream writes it back. */
+/** Returns the quantity in the form in which upstream formats it. */
 export function canonicalQuantity(text: string): string {
   const known = canonical.get(text)
   if (known !== undefined) return known

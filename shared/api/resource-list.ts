@@ -1,7 +1,7 @@
 import { addQuantities, compareQuantities, formatQuantity, parseQuantity } from './quantity.ts'
 import type { Pod } from './types.ts'
 
-/** Name of a resource (cpu, memory …) → quantity. */
+/** Maps names of resources (cpu, memory …) to quantities. */
 export type ResourceList = Readonly<Record<string, string>>
 
 export function addLists(...lists: (ResourceList | undefined)[]): ResourceList {
@@ -34,15 +34,15 @@ function maxLists(a: ResourceList, b: ResourceList): ResourceList {
   return most
 }
 
-/** What of the list is among the names. */
+/** Returns the entries of the list whose names are among `names`. */
 export const maskList = (list: ResourceList, names: Iterable<string>): ResourceList => {
   const wanted = new Set(names)
   return Object.fromEntries(Object.entries(list).filter(([name]) => wanted.has(name)))
 }
 
 /**
- * What a pod asks for, or is limited to: its containers together, or its greediest moment of initialisation, unless it
- * says so for itself as a whole. Upstream: component-helpers/resource/helpers.go.
+ * Returns a pod's requests or limits: its containers together, or the peak of its initialization if that is more.
+ * Values that the pod sets as a whole win. Upstream: component-helpers/resource/helpers.go.
  */
 export function podResources({ spec }: Pick<Pod, 'spec'>, which: 'requests' | 'limits'): ResourceList {
   const running = spec.containers.map(({ resources }) => resources?.[which])

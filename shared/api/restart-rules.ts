@@ -10,7 +10,7 @@ export function restartRuleFor({ restartPolicyRules = [] }: Container, exitCode:
   })
 }
 
-/** Whether the end of one container can restart all of its pod. */
+/** Returns true if the end of one container can restart the whole pod. */
 export const mayRestartAllContainers = ({ initContainers = [], containers }: PodSpec): boolean =>
   [...initContainers, ...containers].some((container) =>
     container.restartPolicyRules?.some(({ action }) => action === 'RestartAllContainers'),

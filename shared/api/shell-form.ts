@@ -4,7 +4,10 @@ const shells = /^(?:\/(?:usr\/)?bin\/)?(sh|bash|dash|ash|zsh|ksh)$/
 
 export const commandText = (command: readonly string[] = []): string => command.join(' ')
 
-/** What a shell runs that is called as `sh -c SCRIPT`, whatever other flags it has; undefined for any other command. */
+/**
+ * Returns the shell and the script of a command `sh -c SCRIPT`, whatever other flags it has; undefined for any other
+ * command.
+ */
 export function scriptOf(command: readonly string[]): { shell: string; script: string } | undefined {
   const [program = '', ...words] = command
   const shell = shells.exec(program)?.[1]

@@ -34,7 +34,7 @@ export type { Status, StatusCause }
 export const isStatus = (error: unknown, reason: string): error is StatusError =>
   error instanceof StatusError && error.reason === reason
 
-/** For `.catch()`: undefined in place of a failure for one of these reasons; any other is thrown on. */
+/** Returns a handler for `.catch()` that resolves failures for these reasons to undefined and rethrows all others. */
 export const ignoring =
   (...reasons: string[]) =>
   (error: unknown): undefined => {

@@ -75,7 +75,7 @@ export const methodNotSupported = (resource: GroupResource, verb: string): Statu
 export const notAcceptable = (message: string): StatusError =>
   new StatusError({ code: 406, reason: 'NotAcceptable', message })
 
-/** As the router refuses, before any handler. */
+/** Returns the error with which the router refuses a request before any handler runs. */
 export const notAcceptableRoute = (message: string): StatusError =>
   new StatusError({ code: 406, reason: 'NotAcceptable', message: `406: Not Acceptable\n\n${message}`, details: {} })
 

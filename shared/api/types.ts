@@ -19,7 +19,7 @@ export interface ObjectMeta extends Omit<Wire<k8s.V1ObjectMeta>, 'managedFields'
   reason?: string
 }
 
-/** Anything the API stores. */
+/** Describes what every object that the API stores has. */
 export interface KubeObject {
   apiVersion?: string
   kind?: string
@@ -40,7 +40,7 @@ export type WithMeta<T> = Omit<Wire<T>, 'metadata' | 'apiVersion' | 'kind'> & {
   metadata: ObjectMeta
 }
 
-/** How a preStop hook is told the reason: exactly one of the two (Pod Termination Reason proposal). */
+/** Says how a preStop hook gets the reason. Exactly one of the two fields is set (Pod Termination Reason proposal). */
 export interface TerminationReasonDelivery {
   env?: string
   header?: string
@@ -138,7 +138,7 @@ export interface StatusCause {
   message?: string
   field?: string
 }
-/** metav1.Status, the shape of every error. */
+/** Describes a metav1.Status, the shape of every error. */
 export interface Status {
   kind: 'Status'
   apiVersion: 'v1'

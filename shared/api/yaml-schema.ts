@@ -40,7 +40,7 @@ function integerOf(source: string): bigint {
   return sign === '-' ? -value : value
 }
 
-/** How objects are written as YAML; an integer may be a BigInt. */
+/** Returns the options with which objects are written as YAML. An integer may be a BigInt. */
 export function dumpOptions({ DUMP_SCHEMA, intYaml11Tag }: typeof import('js-yaml')): DumpOptions {
   const tag = DUMP_SCHEMA.tags.find(({ tagName }) => tagName === intYaml11Tag.tagName) as ScalarTagDefinition
   const exact = { ...tag, identify: (value: unknown) => typeof value === 'bigint' || tag.identify!(value) }

@@ -2,7 +2,7 @@ import { Gathered } from './gathered.ts'
 import { maxAnswerBytes } from './limits.ts'
 import type { PlainAnswer } from './transport.ts'
 
-/** Where an answer goes as it comes. Parts are only to be looked at: what is needed longer is copied. */
+/** Receives an answer as it arrives. A part is valid only during the call: a sink copies what it needs longer. */
 export interface AnswerSink {
   onHead(status: number): void
   /** Throws when it becomes too much. */

@@ -1,6 +1,6 @@
 import type { DeleteOptions, KubeList, KubeObject, WatchEvent } from '../api/types.ts'
 
-/** Which collection: enough to build a path. */
+/** Describes a collection with the parts that its path needs. */
 export interface Resource {
   group: string
   version: string
@@ -13,9 +13,9 @@ export interface ObjectRef {
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply'
 
 /**
- * What controllers and the kubelet use: over HTTP (`rest-client.ts`), or straight onto the registry when they live in
- * the server's process. Every method throws {@link StatusError} (shared/api/status-error.ts) for an answer that is a
- * metav1.Status failure.
+ * Reads and writes objects for controllers and the kubelet: over HTTP (`rest-client.ts`), or directly in the registry
+ * if they run in the server's process. Every method throws a {@link StatusError} (shared/api/status-error.ts) for an
+ * answer that is a metav1.Status failure.
  */
 export interface Client {
   get<T extends object = KubeObject>(resource: Resource, ref: ObjectRef): Promise<T>

@@ -11,7 +11,7 @@ export interface InformerHandler<T> {
   onDelete?(object: T): void
 }
 
-/** A local copy of a collection, and news of its changes. */
+/** Keeps a local copy of a collection and notifies handlers of its changes. */
 export interface Informer<T> {
   get(ref: ObjectRef): T | undefined
   list(): IterableIterator<T>

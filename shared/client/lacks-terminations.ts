@@ -1,8 +1,8 @@
 import { StatusError } from '../api/status-error.ts'
 
 /**
- * Whether an API server refused a record because it has no terminations: it is not Kubestage's. Where RBAC asks first,
- * an API that does not exist is a forbidden one. A namespace that is missing has a name.
+ * Returns true if an API server refused a record because it has no terminations: it is not Kubestage's. Where RBAC
+ * decides first, a missing API gives a 403. A 404 for a missing namespace names the namespace.
  */
 export function lacksTerminations(error: unknown): error is StatusError {
   if (!(error instanceof StatusError)) return false

@@ -7,7 +7,7 @@ const texts: Record<string, string> = {
   ETIMEDOUT: 'i/o timeout',
 }
 
-/** How a connection could not be made. */
+/** Says why a connection could not be made, in Go's words. */
 export function dialError(error: NodeJS.ErrnoException, host: string, port: number): string {
   const known = texts[error.code ?? '']
   if (known) return `dial tcp ${hostPort(host, port)}: ${known}`

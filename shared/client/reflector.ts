@@ -4,7 +4,7 @@ import type { Clock } from '../clock/clock.ts'
 import { createBackoff } from '../concurrency/backoff.ts'
 import type { Client, Resource } from './client.ts'
 
-/** What a reflector fills. */
+/** Receives the objects that a reflector reads. */
 export interface ReflectorStore<T> {
   /** The whole truth, after a list; what is not in it is gone. */
   replace(objects: T[]): void

@@ -19,7 +19,10 @@ import {
   type Transport,
 } from './transport.ts'
 
-/** The address of an API server, and credentials; PEM texts. `loadKubeconfig` (kubeconfig.ts) makes one from a file. */
+/**
+ * Holds the address of an API server and credentials for it, as PEM texts. `loadKubeconfig` (kubeconfig.ts) reads them
+ * from a file.
+ */
 export interface ClusterAccess {
   /** `https://127.0.0.1:6443` */
   server: string
@@ -31,13 +34,13 @@ export interface ClusterAccess {
   insecureSkipTlsVerify?: boolean
 }
 
-/** What `/version` says. */
+/** Holds fields of the answer to `/version`. */
 export interface VersionInfo {
   gitVersion: string
   gitCommit: string
 }
 
-/** A client over the network. */
+/** Reads and writes objects over the network. */
 export interface ServerClient extends Client {
   version(): Promise<VersionInfo>
   /** What a path answers that is no resource: `/apis`. */

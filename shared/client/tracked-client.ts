@@ -1,7 +1,7 @@
 import type { Activity } from '../concurrency/activity.ts'
 import type { Client } from './client.ts'
 
-/** The same client, whose requests count as being under way; watches do not. */
+/** Wraps a client so that its requests count as activity. Watches do not count. */
 export function trackedClient(client: Client, activity: Activity): Client {
   const tracked = {
     get: (...words: Parameters<Client['get']>) => activity.track(client.get(...words)),

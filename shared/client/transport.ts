@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'node:tls'
 import type { Clock } from '../clock/clock.ts'
 
-/** One request as any version of HTTP can carry it. */
+/** Describes one request independently of the version of HTTP. */
 export interface PlainRequest {
   method: string
   /** With its query. */

@@ -4,7 +4,7 @@ import { sleepOn } from './sleep.ts'
 /** setTimeout fires at once beyond this, so longer waits are walked in steps. */
 const maxTimeoutMs = 2 ** 31 - 1
 
-/** The machine's own time. */
+/** Gives the machine's own time. */
 export const realClock: Clock = {
   scale: 1,
   get machine() {

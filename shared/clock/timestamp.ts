@@ -16,12 +16,12 @@ export function toTime(ms: number): string {
 let lastSecond = Number.NaN
 let lastText = ''
 
-/** metav1.MicroTime: RFC 3339 with six digits. */
+/** Formats a time as metav1.MicroTime: RFC 3339 with six digits. */
 export const toMicroTime = (ms: number): string => {
   const micros = Math.floor((ms - Math.floor(ms)) * 1000)
   return `${new Date(ms).toISOString().slice(0, 23)}${String(micros).padStart(3, '0')}Z`
 }
-/** As HTTP's Date field has it. */
+/** Formats a time as HTTP's Date field. */
 export function httpDate(ms: number): string {
   const second = Math.floor(ms / 1000)
   if (second !== lastDateSecond) {

@@ -1,6 +1,9 @@
 import type { Clock } from './clock.ts'
 
-/** Whether `work` was done in time. It goes on if not; rejects as it does. */
+/**
+ * Resolves with true if `work` is done within the limit, else with false; the work then continues. Rejects if `work`
+ * rejects within the limit.
+ */
 export async function withinLimit(work: Promise<unknown>, limitMs: number, clock: Clock): Promise<boolean> {
   const limit = Promise.withResolvers<false>()
   const timer = clock.setTimer(limitMs, () => limit.resolve(false))

@@ -1,4 +1,4 @@
-/** The calendar of a time zone. */
+/** Holds the calendar date and time of a time zone. */
 export interface ZoneTime {
   year: number
   /** 1 to 12. */
@@ -26,7 +26,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return made
 }
 
-/** What clocks and calendars of the zone show at that moment. Throws a RangeError for a zone that there is not. */
+/** Returns the calendar date and time of the zone at a moment. Throws a RangeError if the zone does not exist. */
 export function zoneTime(ms: number, zone: string): ZoneTime {
   const found = new Map(
     formatOf(zone)
@@ -45,7 +45,7 @@ const two = (number: number): string => String(number).padStart(2, '0')
 const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
-/** RFC 3339 in whole seconds, with the zone's offset. */
+/** Formats a time as RFC 3339 in whole seconds, with the zone's offset. */
 export function toZonedTime(ms: number, zone: string): string {
   const { year, month, day, hour, minute, second, offsetMs } = zoneTime(ms, zone)
   const minutes = Math.abs(offsetMs) / 60_000

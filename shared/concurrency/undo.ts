@@ -1,8 +1,9 @@
 type Step = () => void | Promise<void>
 
 /**
- * What has to be undone, the last first: `await using` undoes what was not moved elsewhere. As AsyncDisposableStack,
- * which Node 22 does not have: each step is taken, whatever becomes of the others; then the first error is thrown.
+ * Keeps steps that undo what was done, and runs them in reverse order. `await using` runs the steps that were not moved
+ * elsewhere. It corresponds to AsyncDisposableStack, which Node 22 lacks: every step runs even if others fail; then the
+ * first error is thrown.
  */
 export class Undo implements AsyncDisposable {
   #steps: Step[] = []

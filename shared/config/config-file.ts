@@ -6,9 +6,8 @@ import { whyRefused } from './system-errors.ts'
 import { parseYaml } from './yaml.ts'
 
 /**
- * What a YAML (or JSON) file says, by option name. `keys` are all that may stand there, for any program; keys for other
- * programs are left out.
- * A mistake is told with file and line.
+ * Reads a YAML (or JSON) file and returns its values by option name. `keys` are all keys that the file may have, for
+ * any program; keys for other programs are left out. Throws a UsageError that names the file and line.
  */
 export function readConfigFile(file: string, options: Options, keys: Options = options): Record<string, unknown> {
   const source = read(file)

@@ -7,7 +7,7 @@ const perhaps: OptionType<boolean | undefined> = {
   show: (value) => (value === undefined ? undefined : String(value)),
 }
 
-/** In kube-controller-manager's names, and with its defaults. */
+/** Defines the options of leader election, with kube-controller-manager's names and defaults. */
 export const electionOptions = {
   leaderElect: option(perhaps, {
     default: undefined,
@@ -29,5 +29,5 @@ export const electionOptions = {
   leaderElectResourceNamespace: option(subdomain, { default: 'kube-system', help: 'Namespace of both Leases' }),
 }
 
-/** What a program was told. */
+/** Holds the values of a program's options of leader election. */
 export type ElectionFlags = Values<typeof electionOptions>

@@ -17,11 +17,11 @@ const portIn = (place: string): string | undefined => /:(\d+)$/.exec(place.repla
 
 const endpoint: OptionType<string> = { ...text, placeholder: 'HOST[:PORT]', fromText: urlOf, fromFile: urlOf }
 
-/** In kubeadm's word. Its value is a URL, or empty. */
+/** Names the option as kubeadm does. Its value is a URL, or empty. */
 export const controlPlaneEndpointOption = option(endpoint, {
   default: '',
   help: "Stable address of all API servers, such as a balancer's, for machines that join",
 })
 
-/** Its name or address, for the certificate of the API server. */
+/** Returns the endpoint's host name or address, for the certificate of the API server. */
 export const endpointHosts = (url: string): string[] => (url ? [new URL(url).hostname.replace(/^\[|\]$/g, '')] : [])

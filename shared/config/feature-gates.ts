@@ -14,7 +14,7 @@ export const knownFeatureGates = {
 }
 export type FeatureGates = Record<keyof typeof knownFeatureGates, boolean>
 
-/** How far each is, as upstream's specs say it; empty for GA. */
+/** Gives the stage of each feature as upstream's specs name it; empty for GA. */
 export const featureStages: Readonly<Record<keyof FeatureGates, 'ALPHA' | 'BETA' | ''>> = {
   ContainerStopSignals: 'ALPHA',
   EndpointSliceTerminatingCondition: '',

@@ -11,8 +11,8 @@ const patienceMs = { none: 2_000, silent: 60_000 }
 const maxTextBytes = 400 * 1024 * 1024
 
 /**
- * What stands in a file that a user names. A pipe is read as well (`<(zcat FILE)`), but its first byte is waited for
- * for a bounded time. Throws what the system says, EFTYPE for a device, and a ConfigError for a pipe without a writer.
+ * Reads a file that a user names. It reads a pipe as well (`<(zcat FILE)`), but waits for its first byte only for a
+ * bounded time. Throws the system's error, EFTYPE for a device, and a ConfigError for a pipe without a writer.
  */
 export function* readInput(path: string): Generator<Buffer> {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -41,7 +41,7 @@ export function* readInput(path: string): Generator<Buffer> {
   }
 }
 
-/** The same as one text. */
+/** Reads a file that a user names as one text. Throws a ConfigError if it is too long. */
 export function readInputText(path: string): string {
   const parts: Buffer[] = []
   let length = 0

@@ -1,4 +1,4 @@
-/** Which Kubernetes we answer as. */
+/** Says which version of Kubernetes the API server reports. */
 export const kubernetesVersion = {
   major: '1',
   minor: '36',

@@ -16,7 +16,7 @@ export const text: OptionType<string> = {
   show: (value) => value || undefined,
 }
 
-/** As Kubernetes wants an object's name: `node-1.example.com`. */
+/** Accepts a Kubernetes object name such as `node-1.example.com`. */
 export const subdomain: OptionType<string> = {
   ...text,
   placeholder: 'NAME',
@@ -115,7 +115,7 @@ function instantMs(value: unknown): number {
   return ms
 }
 
-/** As Kubernetes writes amounts of bytes: `10Mi`. */
+/** Accepts a Kubernetes quantity of bytes such as `10Mi`. */
 export const bytes: OptionType<string> = {
   ...text,
   placeholder: 'QUANTITY',
@@ -132,7 +132,7 @@ function checkedBytes(value: unknown): string {
   throw mustBe('an amount of bytes such as 10Mi', value)
 }
 
-/** A node's `maxPods`. */
+/** Accepts a node's `maxPods`. */
 export const podCount = wholeNumber({ min: 1, max: 100_000, placeholder: 'NUMBER' })
 
 export const port = wholeNumber({ min: 0, max: 65_535, placeholder: 'PORT' })

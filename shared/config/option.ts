@@ -1,6 +1,6 @@
 /**
- * What a value may be: read from a flag or variable, or from a config file. Both throw an Error that says what is
- * expected (`must be …`).
+ * Reads a value from a flag or variable, or from a config file. Both methods throw an Error that says what is expected
+ * (`must be …`).
  */
 export interface OptionType<Value> {
   /** Shown in `--help`, e.g. `PORT`. Empty for a switch, whose flag needs no value. */

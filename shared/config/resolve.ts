@@ -26,7 +26,7 @@ export interface Resolved<Table extends Options> {
 
 export type Origin = 'default' | 'config file' | 'variable' | 'flag'
 
-/** Which file to read; part of every program's options. */
+/** Names the config file; every program has this option. */
 export const configOption = option(path, { default: '', help: 'Config file (YAML); flags and variables win over it' })
 
 /** Flags win over variables, variables over the config file, the file over defaults. */

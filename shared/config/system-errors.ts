@@ -38,7 +38,7 @@ function ownerIn({ code = '', path }: NodeJS.ErrnoException): string {
   return owner ? `: ${owner.path} belongs to user ${owner.user}` : ''
 }
 
-/** Why the system refuses, in our words, or in its own. */
+/** Says why the system refuses, in Kubestage's words if it has some for the code, else in the system's. */
 export const whyRefused = (error: NodeJS.ErrnoException): string =>
   (reasons[error.code ?? ''] ?? ownWords(error)) + ownerIn(error)
 
@@ -46,7 +46,8 @@ const ownWords = ({ code = '', errno }: NodeJS.ErrnoException): string =>
   (errno !== undefined && getSystemErrorMap().get(errno)?.[1]) || code
 
 /**
- * What a file, a folder or a disk refuses, as one sentence; undefined for every other error. `ownReasons` by code win.
+ * Turns an error of a file, a folder or a disk into one sentence; undefined for every other error. A text in
+ * `ownReasons` wins over the default text of its code.
  */
 export function inOneSentence(
   error: NodeJS.ErrnoException,

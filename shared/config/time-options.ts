@@ -10,7 +10,7 @@ export const timeScaleOption = option(decimal({ min: 1, max: fastest, placeholde
   default: 1,
   help: 'Waits of the kubelet and the controllers, and the timestamps of the API, run so many times faster',
 })
-/** For programs that are started one by one and have to agree on the time. */
+/** Programs that are started one by one agree on the time with this option. */
 export const timeOriginOption = option(instant, {
   default: 0,
   help: 'When the faster time began, the same for all; by default when the program starts',

@@ -1,5 +1,5 @@
 export type EventType = 'Normal' | 'Warning'
-/** What an event is about. */
+/** Names the object that an event is about. */
 export interface ObjectReference {
   kind: string
   apiVersion: string

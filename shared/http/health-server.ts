@@ -6,7 +6,7 @@ export interface HealthAnswer {
   text: string
 }
 
-/** Of a GET or HEAD for the target, which is a path with or without a query. */
+/** Answers a GET or HEAD for the target, which is a path with or without a query. */
 export type Health = (target: string) => HealthAnswer
 
 const phrases = { 200: 'OK', 404: 'Not Found', 500: 'Internal Server Error' }

@@ -8,7 +8,10 @@ export interface BodyLimits {
   brokenOff(): Error
 }
 
-/** The whole body of a request. What is sent beyond the limit is thrown away, so that the client reads the answer. */
+/**
+ * Reads the whole body of a request. A body beyond the limit is discarded, so that the client reads the answer; the
+ * promise rejects with `tooLarge`. If the body breaks off, it rejects with `brokenOff`.
+ */
 export function readBody(request: IncomingMessage, { maxBytes, tooLarge, brokenOff }: BodyLimits): Promise<Buffer> {
   if (Number(request.headers['content-length']) > maxBytes) {
     request.resume()

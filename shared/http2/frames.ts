@@ -1,6 +1,6 @@
 import { defaultMaxFrameSize, ErrorCode, FrameType, frameHeaderBytes } from './protocol.ts'
 
-/** A frame with room for its payload. */
+/** Returns a frame with room for its payload. */
 export function emptyFrame(type: number, flags: number, streamId: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(frameHeaderBytes + length)
   bytes.writeUIntBE(length, 0, 3)
@@ -10,7 +10,7 @@ export function emptyFrame(type: number, flags: number, streamId: number, length
   return bytes
 }
 
-/** A frame of its own. */
+/** Returns a frame with a copy of its payload. */
 export function frameOf(type: number, flags: number, streamId: number, payload: ArrayLike<number>): Buffer {
   const bytes = emptyFrame(type, flags, streamId, payload.length)
   bytes.set(payload, frameHeaderBytes)
@@ -24,7 +24,7 @@ export const uint32 = (value: number): number[] => [
   value & 0xff,
 ]
 
-/** One entry of a SETTINGS frame. */
+/** Returns one entry of a SETTINGS frame. */
 export const setting = (name: number, value: number): number[] => [name >> 8, name, ...uint32(value)]
 
 export const goAway = (lastStreamId: number, code: ErrorCode = ErrorCode.noError): Buffer =>

@@ -39,7 +39,7 @@ export const Setting = {
 
 export const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1')
 export const frameHeaderBytes = 9
-/** Of both sides until a setting says otherwise; ours never does. */
+/** Each side begins with this window until a setting changes it. Kubestage's side never changes it. */
 export const defaultWindow = 65_535
 export const defaultMaxFrameSize = 16_384
 export const maxWindow = 2 ** 31 - 1
@@ -53,7 +53,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/** One stream is at fault, and ends with this code; the others go on. */
+/** Says that one stream broke a rule. The stream ends with this code; the others go on. */
 export class StreamError extends Error {
   readonly code: ErrorCode
   readonly streamId: number
@@ -64,7 +64,7 @@ export class StreamError extends Error {
   }
 }
 
-/** Fields of HTTP/1.1 alone (RFC 9113, 8.2.2). */
+/** These fields belong to HTTP/1.1 only (RFC 9113, 8.2.2). */
 export const connectionFields: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../clock/clock.ts'
 import type { Logger } from '../log/log.ts'
 import type { Family } from '../metrics/exposition.ts'
 
-/** One row of a table of limits, as far as reports of it need it. */
+/** Holds the part of a row of a table of limits that reports need. */
 export interface Limit {
   /** What is bounded: `connections of all clients`. */
   what: string

@@ -5,15 +5,15 @@ import type { Level } from './levels.ts'
 
 export type { Logger } from 'pino'
 
-/** What a part of the program needs of its log. */
+/** Describes the part of a logger that the program uses. */
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
 
 /** What is kept of the lines that a full disk does not take, in bytes, until there is room; the rest is lost. */
 const maxKept = 1 << 20
 
 /**
- * One JSON line per entry, appended to `file` (or to stdout) at once, so that nothing is lost when the process is
- * killed. Nothing ends because a line cannot be written.
+ * Creates a log that appends one JSON line per entry to `file` (or to stdout) at once, so that no entry is lost if the
+ * process is killed. A line that cannot be written ends nothing.
  */
 export function createLog(options: { file?: string; level: Level; component: string }): Logger {
   if (options.file) mkdirSync(dirname(options.file), { recursive: true, mode: 0o700 })

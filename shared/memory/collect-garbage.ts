@@ -7,7 +7,8 @@ type Collect = (options: { type: 'major'; execution: 'async'; flavor: 'last-reso
 let collect: Collect | undefined
 
 /**
- * One thorough collection, which gives half-empty pages and unused code back to the machine. Some tens of milliseconds.
+ * Runs one thorough collection, which returns half-empty pages and unused code to the machine. It takes some tens of
+ * milliseconds.
  */
 export async function collectGarbage(): Promise<void> {
   if (!collect) {

@@ -6,9 +6,9 @@ import { collectGarbage } from './collect-garbage.ts'
 const settledMs = 500
 
 /**
- * To be called when a program has started. It keeps the code that the start compiled, so that the next one is quick,
- * also when this one is killed. And it gives memory back: a start leaves a grown nursery, code that is not run again
- * and half-empty pages, 15 MB, which V8 would keep until memory is short.
+ * Tidies up after a program's start; call it when the program has started. It saves the code that the start compiled,
+ * so that the next start is fast even if this process is killed. It also returns memory: a start leaves an enlarged
+ * nursery, code that is not run again and half-empty pages, 15 MB, which V8 would keep until memory is short.
  */
 export function settle(clock: Clock): void {
   const tidy = (): void => {

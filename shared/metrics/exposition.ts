@@ -1,4 +1,4 @@
-/** Prometheus' text format, version 0.0.4. */
+/** This file writes Prometheus' text format, version 0.0.4. */
 
 export interface Sample {
   /** Behind the family's name, of a histogram. */

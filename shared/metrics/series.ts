@@ -36,7 +36,7 @@ class Series<Label extends string, Value> {
   [Symbol.iterator] = () => this.#byKey.values()
 }
 
-/** A family of counters. The caller bounds the values of its labels. */
+/** Keeps a family of counters. The caller bounds the values of its labels. */
 export class Counters<Label extends string = never> {
   readonly #options: SeriesOptions<Label>
   readonly #series: Series<Label, { count: number }>

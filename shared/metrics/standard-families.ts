@@ -2,7 +2,7 @@ import { type FeatureGates, featureStages } from '../config/feature-gates.ts'
 import type { Family } from './exposition.ts'
 import { gauge } from './series.ts'
 
-/** Of this process; names and texts are client_golang's. */
+/** Returns the metrics of this process, with client_golang's names and texts. */
 export function processFamilies(startSeconds: number): Family[] {
   const { user, system } = process.cpuUsage()
   return [
@@ -17,7 +17,7 @@ export function processFamilies(startSeconds: number): Family[] {
   ]
 }
 
-/** Upstream: component-base/metrics/processstarttime. */
+/** Returns the start time of the process. Upstream: component-base/metrics/processstarttime. */
 export const processStart = (startSeconds: number): Family =>
   gauge('process_start_time_seconds', 'Start time of the process since unix epoch in seconds.', startSeconds)
 
@@ -33,7 +33,7 @@ export interface BuildInfo {
   platform: string
 }
 
-/** Upstream: component-base/metrics/version.go. */
+/** Returns the version of the build. Upstream: component-base/metrics/version.go. */
 export const buildInfo = (version: BuildInfo): Family => ({
   name: 'kubernetes_build_info',
   type: 'gauge',
@@ -56,7 +56,7 @@ export const buildInfo = (version: BuildInfo): Family => ({
   ],
 })
 
-/** Upstream: component-base/metrics/prometheus/feature. */
+/** Returns the stage and the state of each feature gate. Upstream: component-base/metrics/prometheus/feature. */
 export const featureEnabled = (gates: Readonly<Record<string, boolean>>): Family => ({
   name: 'kubernetes_feature_enabled',
   type: 'gauge',

@@ -23,7 +23,7 @@ import { distinguishedName, generalNames } from './names.ts'
 import { pem } from './pem.ts'
 import { ecKeyText } from './private-key.ts'
 
-/** Both in PEM. */
+/** Holds a certificate and its private key, both in PEM. */
 export interface KeyPair {
   cert: string
   key: string
@@ -40,7 +40,7 @@ export interface CertificateRequest {
   notAfter: string
 }
 
-/** What a certificate says, its parts in DER where a signer only passes them on. */
+/** Holds the content of a certificate. The parts that a signer only passes on are in DER. */
 export interface CertificateContent {
   subject: Uint8Array
   /** SubjectPublicKeyInfo. */

@@ -4,7 +4,10 @@ import type { KeyPair } from './certificate.ts'
 import { ensureCertificate, type Identity } from './certificate-store.ts'
 import { type SigningKeySource, signingKeyIn } from './signing-key.ts'
 
-/** Those of the kubelet, and for it, are looked for, or made, when first asked for: not every cluster has one. */
+/**
+ * Holds the certificates and keys of a cluster. The kubelet's certificates, and the API server's client certificate for
+ * kubelets, are read or created on first use, because not every cluster needs them.
+ */
 export interface ClusterPki {
   ca: KeyPair
   apiServer: KeyPair
@@ -87,7 +90,9 @@ function once<T>(make: () => T): () => T {
   }
 }
 
-/** Of a machine that wants to join: it may ask for a kubelet's certificate, and nothing else. */
+/**
+ * Returns the certificate of a machine that wants to join. It may request a kubelet's certificate, and nothing else.
+ */
 export function ensureBootstrapper(
   { directory, nowMs }: Pick<ClusterPkiOptions, 'directory' | 'nowMs'>,
   ca: KeyPair,
@@ -101,7 +106,7 @@ export function ensureBootstrapper(
   return ensureCertificate(directory, identity, nowMs, ca)
 }
 
-/** Of control loops that run beside the API server. */
+/** Returns the client certificate of control loops that run beside the API server. */
 export function ensureControllersClient(
   { directory, nowMs }: Pick<ClusterPkiOptions, 'directory' | 'nowMs'>,
   ca: KeyPair,

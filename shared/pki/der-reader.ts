@@ -1,4 +1,4 @@
-/** One element of DER (X.690), looked into only as far as asked. */
+/** Represents one element of DER (X.690), parsed only as far as asked. */
 export interface Element {
   tag: number
   /** With tag and length. */
@@ -20,7 +20,7 @@ export function elements(der: Buffer): Element[] {
   return found
 }
 
-/** The only element in `der`. */
+/** Returns the only element in `der`. Throws an Error if there is none or more than one. */
 export function element(der: Buffer): Element {
   const [only, ...more] = elements(der)
   if (!only || more.length > 0) throw new Error('not one DER element')

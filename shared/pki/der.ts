@@ -54,7 +54,7 @@ function base128(value: number): number[] {
   return digits
 }
 
-/** From `2026-11-21T12:00:00Z`. Years from 2050 on take the long form (RFC 5280). */
+/** Encodes a time such as `2026-11-21T12:00:00Z`. Years from 2050 on take the long form (RFC 5280). */
 export function time(rfc3339: string): Buffer {
   const digits = `${rfc3339.slice(0, 19).replace(/\D/g, '')}Z`
   if (digits < '2050') return element(tags.utcTime, Buffer.from(digits.slice(2)))

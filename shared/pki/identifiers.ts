@@ -1,6 +1,6 @@
 import { bitString } from './der.ts'
 
-/** As `spec.usages` of a CertificateSigningRequest names them. */
+/** Names a key usage as `spec.usages` of a CertificateSigningRequest does. */
 export type KeyUsage = keyof typeof keyUsages
 export type ExtendedUsage = keyof typeof oids.purposes
 

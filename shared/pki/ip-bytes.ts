@@ -1,12 +1,12 @@
 import { isIPv4 } from 'node:net'
 
 /**
- * Of an address or a DNS name. Names have no colon; to see that by node:net's pattern for IPv6 takes longer than a
+ * Tells an address from a DNS name: a name has no colon. Node's own pattern for IPv6 would take longer than making a
  * certificate.
  */
 export const isAddress = (text: string): boolean => text.includes(':') || isIPv4(text)
 
-/** An address in network order: 4 or 16 bytes. */
+/** Returns an address in network byte order: 4 or 16 bytes. */
 export function ipBytes(address: string): Buffer {
   return isIPv4(address) ? Buffer.from(address.split('.').map(Number)) : ipv6Bytes(address)
 }

@@ -6,6 +6,6 @@ import { createPrivateKey, type KeyObject } from 'node:crypto'
  */
 export const ecKeyText = (key: KeyObject): string => key.export({ type: 'sec1', format: 'pem' }).toString()
 
-/** The same of a key in PEM, in whatever form. */
+/** Converts a private key in PEM, in whatever form, to the `EC PRIVATE KEY` form. */
 export const asEcKeyText = (text: string): string =>
   text.includes('-----BEGIN EC PRIVATE KEY-----') ? text : ecKeyText(createPrivateKey(text))

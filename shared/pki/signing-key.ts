@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { ConfigError } from '../config/option.ts'
 import { readIfExists, writePrivately } from './files.ts'
 
-/** As PEM. */
+/** Holds both keys in PEM. */
 export interface SigningKeyPair {
   privateKey: string
   publicKey: string

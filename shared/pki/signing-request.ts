@@ -14,7 +14,7 @@ export interface SigningRequestOptions {
   altNames?: readonly string[]
 }
 
-/** What a PKCS #10 request (RFC 2986) asks for. */
+/** Describes what a PKCS #10 request (RFC 2986) asks for. */
 export interface SigningRequest extends Subject {
   dnsNames: string[]
   /** Each as its 4 or 16 bytes in hexadecimal. */
@@ -30,7 +30,7 @@ export interface SigningRequest extends Subject {
 const LABEL = 'CERTIFICATE REQUEST'
 const signatureAlgorithm = sequence(objectIdentifier(oids.ecdsaWithSha256))
 
-/** A new P-256 key, and the request for its certificate; both in PEM. */
+/** Creates a P-256 key and the request for its certificate; both are in PEM. */
 export function createSigningRequest(options: SigningRequestOptions): { request: string; key: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const body = sequence(
@@ -80,7 +80,9 @@ export function readSigningRequest(text: string): SigningRequest {
   }
 }
 
-/** The subject alone, without a check of the signature. Throws if the text is not a request. */
+/**
+ * Returns only the subject of a request; the signature is not checked. Throws an Error if the text is not a request.
+ */
 export function readRequestedSubject(text: string): Subject {
   const [, subject] = children(partsOf(text)[0])
   if (!subject) throw new Error('not a certificate request')

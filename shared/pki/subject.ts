@@ -1,7 +1,7 @@
 import { dotted, type Element, elements } from './der-reader.ts'
 import { oids } from './identifiers.ts'
 
-/** The subject of a certificate, or of a request for one. */
+/** Holds the subject of a certificate, or of a request for a certificate. */
 export interface Subject {
   /** Of several, the last: Go reads it so, and all checks of a certificate must agree. */
   commonName: string

@@ -40,7 +40,7 @@ export function isAlive(pod: Pod, nowMs: number): boolean {
 /** Amounts of which each container must say something where a quota counts them. */
 const mustBeSaid = ['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory']
 
-/** What containers leave unsaid, in upstream's words; undefined when all is said. */
+/** Names the resources that containers do not specify, in upstream's words; undefined if all are specified. */
 export function unsaid({ spec }: Pod, names: readonly string[]): string | undefined {
   if (spec.resources && Object.keys({ ...spec.resources.requests, ...spec.resources.limits }).length > 0)
     return undefined

@@ -5,7 +5,7 @@ import type { KubeObject, Pod, Wire } from '../api/types.ts'
 type Requirement = Wire<V1ScopedResourceSelectorRequirement>
 
 /**
- * Whether the quota is meant for the object at all. Upstream:
+ * Returns true if the quota's scopes cover the object. Upstream:
  * pkg/quota/v1/evaluator/core/{pods,persistent_volume_claims}.go.
  */
 export function isInScopes(

@@ -19,7 +19,7 @@ const plainlyCounted = [
 
 const countName = ({ group, plural }: GroupResource): string => `count/${plural}${group && `.${group}`}`
 
-/** What one object takes of quotas. Upstream: pkg/quota/v1/evaluator. */
+/** Returns what one object uses of quotas. Upstream: pkg/quota/v1/evaluator. */
 export function usageOf(resource: GroupResource, object: KubeObject, nowMs: number): ResourceList {
   if (resource.group !== '') return { [countName(resource)]: '1' }
   if (resource.plural === 'pods') return podUsage(object as unknown as Pod, nowMs)
@@ -79,7 +79,7 @@ export const namesCountedBy = (resource: GroupResource, names: readonly string[]
     return found?.group === resource.group && found.plural === resource.plural
   })
 
-/** As quotas tell of amounts: `pods=1,requests.cpu=2`. */
+/** Formats amounts as quota messages show them: `pods=1,requests.cpu=2`. */
 export const printList = (list: ResourceList): string =>
   Object.keys(list)
     .sort()

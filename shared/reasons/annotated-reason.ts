@@ -4,13 +4,13 @@ import type { KubeObject } from '../api/types.ts'
  * For clients that can send neither the field nor the parameter: why the object that carries it is deleted, or evicted.
  */
 export const REASON_ANNOTATION = 'kubestage.dev/termination-reason'
-/** What a client is told that writes the field. */
+/** A client that writes the field gets this warning. */
 export const reasonIsIgnored = `it is ignored: the field "reason" of a DELETE's options sets it, or the annotation ${REASON_ANNOTATION}`
 const MAX_BYTES = 1024
 /** What decoders put in the place of bytes that are not UTF-8. */
 const NOT_UTF8 = '\ufffd'
 
-/** Why the text cannot be a reason, which becomes an environment variable and a header. Undefined: it can. */
+/** Says why the text cannot be a reason, which becomes an environment variable and a header. Undefined if it can. */
 export function reasonProblem(reason: string): string | undefined {
   const bytes = Buffer.byteLength(reason)
   if (bytes === 0) return 'must not be empty'

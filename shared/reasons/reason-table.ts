@@ -8,7 +8,7 @@
  * a reason of our own.
  */
 
-/** What each reason means. */
+/** Explains what each reason means. */
 export const reasons = {
   Decommissioned: 'Fewer pods are wanted: this one is not replaced.',
   Update: 'A pod of another version replaces this one.',
@@ -147,7 +147,7 @@ export interface Row {
   note?: string
 }
 
-/** The table row by row. */
+/** Returns the table row by row. */
 export const reasonRows = (): Row[] =>
   Object.entries(reasonTable).flatMap(([who, cells]) =>
     Object.entries<Cell>(cells).map(([situation, [told, note]]) => ({ who: who as Who, situation, told, note })),

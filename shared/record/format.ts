@@ -52,7 +52,7 @@ export interface RecordedSync {
   at: Time
 }
 
-/** One answered request to the API server: an entry of the journal (apiserver/instruments/journal.ts). */
+/** Describes one answered request to the API server: an entry of the journal (apiserver/instruments/journal.ts). */
 export interface RecordedRequest {
   type: 'REQUEST'
   at: Time
@@ -72,15 +72,19 @@ export interface RecordedRequest {
 }
 
 /**
- * How a request is lost. `refused`: no process listens. `unreachable`: no connection for another reason. `noEndpoint`:
- * the Service has no pod to send it to. `timeout`: no whole answer in time. `reset`: the connection ended before the
- * answer began. `cut`: it ended within the answer. `invalid`: the answer is not HTTP. `5xx`: a status from 500 on.
+ * Lists how a request can be lost. `refused`: no process listens. `unreachable`: no connection for another reason.
+ * `noEndpoint`: the Service has no pod to send it to. `timeout`: no whole answer in time. `reset`: the connection ended
+ * before the answer began. `cut`: it ended within the answer. `invalid`: the answer is not HTTP. `5xx`: a status from
+ * 500 on.
  */
 export const lossKinds = ['refused', 'unreachable', 'noEndpoint', 'timeout', 'reset', 'cut', 'invalid', '5xx'] as const
 export type LossKind = (typeof lossKinds)[number]
 export type Losses = Partial<Record<LossKind, number>>
 
-/** What clients of an application saw in one interval: requests that a load generator sent to a pod or a Service. */
+/**
+ * Describes what clients of an application saw in one interval: requests that a load generator sent to a pod or a
+ * Service.
+ */
 export interface RecordedLoad {
   type: 'LOAD'
   /** When the interval begins. */

@@ -24,7 +24,7 @@ const ourSettings = [
   [Setting.initialWindowSize, maxWindow],
 ].flatMap(([name = 0, value = 0]) => setting(name, value))
 
-/** What a client says first. */
+/** A client sends these frames first. */
 export const greeting = Buffer.concat([
   preface,
   frameOf(FrameType.settings, 0, 0, ourSettings),

@@ -2,7 +2,7 @@ import type { TLSSocket } from 'node:tls'
 import { defaultMaxFrameSize, defaultWindow, maxWindow } from '../../http2/protocol.ts'
 import { dataFrame } from './frames.ts'
 
-/** Of a request, what the server has not taken yet. */
+/** Holds the part of a request's body that the server has not accepted yet. */
 export interface Body {
   id: number
   unsent: Buffer | undefined
@@ -14,8 +14,8 @@ export interface Body {
 const maxAnswers = 10_000
 
 /**
- * What goes to a server: all of one turn of the event loop in one write, and of bodies as much as the server's windows
- * let through.
+ * Sends frames to a server. All frames of one turn of the event loop leave in one write. A body is sent as far as the
+ * server's windows allow.
  */
 export class Http2Outbox {
   readonly #socket: TLSSocket

@@ -3,7 +3,7 @@ import type { AnswerSink } from '../answer-sinks.ts'
 import type { PlainRequest, TransportOptions } from '../transport.ts'
 import type { Body } from './outbox.ts'
 
-/** One request on its way. */
+/** Describes one request that is under way. */
 export interface Asked {
   request: PlainRequest
   sink: AnswerSink

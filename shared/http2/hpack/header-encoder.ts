@@ -15,8 +15,8 @@ let scratch: Buffer = Buffer.allocUnsafeSlow(4096)
 let at = 0
 
 /**
- * HPACK of an answer's head. Nothing is ever put into the client's table, so that every block stands for itself.
- * The bytes are good until the next call.
+ * Encodes the head of an answer in HPACK. It never adds to the client's table, so that every block is independent. The
+ * bytes are valid until the next call.
  */
 export function encodeHead(
   status: number,

@@ -87,7 +87,7 @@ function firstNumbers(keyOf: (field: HeaderField) => string): Map<string, number
   return numbers
 }
 
-/** What a field takes in a table, beside its text (RFC 7541, 4.1). */
+/** Each field takes this many bytes of a table in addition to its text (RFC 7541, 4.1). */
 export const fieldOverhead = 32
 const sizeOf = ({ name, value }: HeaderField): number => name.length + value.length + fieldOverhead
 

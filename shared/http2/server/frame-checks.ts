@@ -1,6 +1,6 @@
 import { ConnectionError, ErrorCode, Flag, StreamError } from '../protocol.ts'
 
-/** Limits of a server's connections, by their names in the API server's table. */
+/** Names the limits of a server's connections as the API server's table does. */
 export type Http2Limit =
   | 'uselessFrames'
   | 'requestHead'
@@ -43,6 +43,9 @@ export function unpadded(flags: number, payload: Buffer): Buffer {
   return payload.subarray(1, payload.length - padding)
 }
 
-/** Whether what a PRIORITY frame says, or a HEADERS frame with that flag, makes the stream depend on itself. */
+/**
+ * Returns true if the payload of a PRIORITY frame, or of a HEADERS frame with that flag, makes the stream depend on
+ * itself.
+ */
 export const dependsOnItself = (streamId: number, payload: Buffer): boolean =>
   (payload.readUInt32BE(0) & 0x7fffffff) === streamId

@@ -20,8 +20,9 @@ export interface OutboxEvents {
 }
 
 /**
- * What a connection has to send. All that comes up in one turn of the event loop leaves in one write, streams in turns,
- * and nothing follows before the socket has taken it: until then bodies wait where their writers can see them.
+ * Sends a connection's frames. All frames of one turn of the event loop leave in one write, and the streams take turns.
+ * The next write waits until the socket has accepted the previous one; until then bodies wait where their writers can
+ * see them.
  */
 export class Outbox {
   readonly #socket: TLSSocket

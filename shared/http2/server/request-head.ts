@@ -3,7 +3,7 @@ import type { HeaderDecoder } from '../hpack/header-decoder.ts'
 import { fieldOverhead, type HeaderField } from '../hpack/header-tables.ts'
 import { connectionFields } from '../protocol.ts'
 
-/** What a request's HEADERS say. */
+/** Holds the decoded HEADERS of a request. */
 export interface RequestHead {
   method: string
   path: string

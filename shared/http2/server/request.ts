@@ -9,8 +9,8 @@ import type { StreamOwner } from './stream-owner.ts'
 type Listener = (...args: unknown[]) => void
 
 /**
- * What handlers use of an IncomingMessage: method, URL, headers, and a body as `data` and `end`; `aborted` when it will
- * never end. The body waits, and so does the client, until there is a listener.
+ * Implements the parts of IncomingMessage that handlers use: method, URL, headers, and a body as `data` and `end`;
+ * `aborted` if the body will never end. Until there is a listener, the body waits, and so does the client.
  */
 export class Http2Request extends EventEmitter {
   readonly httpVersion = '2.0'

@@ -14,8 +14,8 @@ const turnBytes = 64 * 1024
 type Chunk = string | Buffer
 
 /**
- * What handlers, and pipes into it, use of a ServerResponse: `drain` when there is room again, `finish` when all was
- * written, `close` when the stream is over for whatever reason.
+ * Implements the parts of ServerResponse that handlers, and pipes into it, use: `drain` when there is room again,
+ * `finish` when everything was written, `close` when the stream is over for whatever reason.
  */
 export class Http2Response extends EventEmitter {
   readonly #owner: StreamOwner

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../protocol.ts'
 
-/** What requests and responses need of their connection. */
+/** Provides what requests and responses need of their connection. */
 export interface StreamOwner {
   /** Of what we send. */
   readonly maxFrameSize: number

@@ -1,12 +1,12 @@
 import type { Http2Request } from './request.ts'
 import type { Http2Response } from './response.ts'
 
-/** What a client may send of one body before it is read. */
+/** A client may send this many bytes of one body before the server reads them. */
 export const streamReceiveWindow = 256 * 1024
-/** The same, of all its bodies. */
+/** A client may send this many bytes of all its bodies before the server reads them. */
 export const connectionReceiveWindow = 4 * 1024 * 1024
 
-/** One request and its answer, and what the client may still send. */
+/** Holds one request, its answer, and what the client may still send. */
 export interface ServerStream {
   readonly id: number
   readonly request: Http2Request
