@@ -11,7 +11,7 @@ const opener =
   /^(?:Of|Also|As|With|Without|For|From|In|By|To|At|On|Under|Among|Beside|Like|Likewise|What|Whatever|Who|Whoever|Whose|Which|Whether|How|Why|One (?:that|of|who|which)|Ones?|Those|That|The same|All (?:that|of which|there)|Only|Not|Nothing (?:of|but)|Nor|And|But|Or|So|Such|Is|Are|Was|Were|Has|Have|It|Its|They|Them|Their|Both|Where|When|If|Until|After|Before|Since|While)\b/
 /** A sentence may begin with one of these; the tagger takes some of them for nouns. */
 const verb =
-  /^(?:Asks|Calls|Charges|Converts|Copies|Counts|Describes|Encodes|Fails|Formats|Handles|Holds|Implements|Keeps|Moves|Offers|Opens|Parses|Passes|Refuses|Resolves|Returns|Runs|Says|Serves|Shows|Splits|Starts|Throws|Writes)\b/
+  /^(?:Answers|Asks|Calls|Charges|Converts|Copies|Counts|Describes|Encodes|Fails|Formats|Handles|Holds|Implements|Keeps|Maps|Moves|Offers|Opens|Parses|Passes|Refuses|Resolves|Returns|Runs|Says|Serves|Shows|Splits|Starts|Streams|Tells|Throws|Tracks|Writes)\b/
 /** These may begin a sentence whose main clause follows after a comma. */
 const subordinate = /^(?:In|On|At|By|For|From|To|With|Without|Under|Where|When|If|Until|After|Before|Since|While|As) /
 

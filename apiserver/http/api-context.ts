@@ -11,7 +11,7 @@ import type { Registry } from '../registry/registry.ts'
 import type { Compaction } from '../storage/compaction.ts'
 import type { KubeletProxy } from './proxy/kubelet-proxy.ts'
 
-/** What watches requests, or gets in their way, on purpose. */
+/** The instruments observe requests or interfere with them on purpose. */
 export interface Instruments {
   journal: Journal
   faults: Faults
@@ -20,7 +20,7 @@ export interface Instruments {
   time: (ClusterTime & { close(): void }) | undefined
 }
 
-/** What every handler needs of the server. */
+/** The context holds what every handler needs from the server. */
 export interface ApiContext {
   catalog: Catalog
   registry: Registry

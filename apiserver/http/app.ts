@@ -75,8 +75,9 @@ export interface AppOptions {
 }
 
 /**
- * The Fastify application through which every request passes. What happens to a request before its handler stands here,
- * in order; then it is a resource's or a path's. Resolves when it is ready.
+ * Builds the Fastify application through which every request passes. The steps before a request's handler are listed
+ * here in their order; then the request goes to the handler of its resource or path. Resolves when the application is
+ * ready.
  */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance<Server>> {
   const { api, authenticators, authorizers, answers, watchdog, limits, reports, plugins } = options

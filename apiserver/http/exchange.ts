@@ -21,7 +21,8 @@ interface ExchangeParts {
 }
 
 /**
- * One request and its answer, as the handlers of Kubernetes' API see it. Requests of HTTP/1.1 and HTTP/2 look alike.
+ * An exchange is one request and its answer, as the handlers of Kubernetes' API see it. It hides whether the client
+ * speaks HTTP/1.1 or HTTP/2.
  */
 export class Exchange {
   /** As it came. */

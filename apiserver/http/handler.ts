@@ -5,12 +5,12 @@ import { type Answer, sendJson } from './encode/respond.ts'
 import type { ResourceExchange } from './exchange.ts'
 
 /**
- * Answers a request on a resource. What it throws (a StatusError where it is the client's fault) is answered by its
- * caller.
+ * Answers a request on a resource. The caller answers with the error that it throws: a StatusError where the client is
+ * at fault.
  */
 export type Handler = (api: ApiContext, exchange: ResourceExchange) => void | Promise<void>
 
-/** Writes, and returns what is to be answered. */
+/** Writes, and returns the answer without sending it. */
 export type WriteHandler = (api: ApiContext, exchange: ResourceExchange) => Promise<WriteAnswer>
 
 export interface WriteAnswer extends Answer {

@@ -1,4 +1,4 @@
-/** What a URL means in Kubernetes' grammar (upstream's RequestInfo). */
+/** Says what a URL means in Kubernetes' grammar (upstream's RequestInfo). */
 export interface RequestInfo {
   method: string
   /** Without the query, as sent. */
@@ -25,10 +25,10 @@ export interface ResourceTarget {
 /** Query parameters, parsed on first use. */
 export type Query = Pick<URLSearchParams, 'get' | 'getAll' | 'has'>
 
-/** Of a URL without a question mark. */
+/** Holds no parameters: the query of a URL without a question mark. */
 export const noQuery: Query = new URLSearchParams()
 
-/** What a router has found in the URL, by the names in its patterns. */
+/** Holds what a router has found in the URL, by the names in its patterns. */
 export type RouteParams = Readonly<
   Partial<Record<'group' | 'version' | 'namespace' | 'resource' | 'name' | 'subresource' | '*', string>>
 >

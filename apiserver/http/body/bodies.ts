@@ -23,8 +23,8 @@ interface Limit {
 type BodyLimits = Pick<Limits, 'maxRequestBodyBytes' | 'maxRequestBodyBytesPerUser'>
 
 /**
- * The bodies of all requests. A turn of the event loop begins to decode one large body, each user's in turn: requests
- * of other clients are answered in between.
+ * Reads the bodies of all requests. Each turn of the event loop begins to decode at most one large body, taking users
+ * in turn, so that requests of other clients are answered in between.
  */
 export class Bodies {
   readonly #limit: Limit

@@ -3,7 +3,10 @@ import { badRequest, requestEntityTooLarge } from '../../../shared/api/status-er
 import { readBody as read } from '../../../shared/http/read-body.ts'
 import type { LimitName } from '../limits/limits.ts'
 
-/** The whole body. Rejects with a StatusError: 413 for more than `maxBytes`, 400 for one that breaks off. */
+/**
+ * Reads the whole body. Rejects with a StatusError: 413 for a body of more than `maxBytes` bytes, 400 for a body that
+ * breaks off.
+ */
 export const readBody = (
   request: IncomingMessage,
   maxBytes: number,

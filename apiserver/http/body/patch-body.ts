@@ -202,7 +202,7 @@ function sortTouched(value: unknown, touched: unknown): unknown {
   return Object.fromEntries(entries.map(([key, entry]) => [key, sortTouched(entry, own(touched, key))]))
 }
 
-/** What a patch makes of an object is no such object. */
+/** Makes the error (422) for a patch whose result is not an object of the kind. */
 export function invalidPatch(value: string, why: string): StatusError {
   const message = `Invalid value: ${toJson(value)}: ${why}`
   return new StatusError({

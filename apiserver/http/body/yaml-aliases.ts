@@ -5,8 +5,9 @@ const alwaysFine = 400_000
 const largestShare = 0.99
 
 /**
- * Why an aliased document cannot be read: it contains itself, or unfolds into something far larger. Undefined when it
- * can. Throws a StatusError (413) for one that unfolds into too many values.
+ * Says why a document with aliases cannot be read: it contains itself, or unfolds into something far larger. Returns
+ * undefined for a document that can be read. Throws a StatusError (413) for a document that unfolds into too many
+ * values.
  */
 export function aliasProblem(value: unknown, text: string): string | undefined {
   const sizes = new Map<object, number>()

@@ -47,7 +47,7 @@ function groupsOf(definitions: Definitions): string[] {
     .sort((a, b) => rank(a) - rank(b) || byText(a, b))
 }
 
-/** Stable before beta before alpha, higher numbers first. */
+/** Returns the versions of a group: stable before beta before alpha, higher numbers first. */
 export function versionsOf(definitions: Definitions, group: string): string[] {
   const found = definitions.filter((definition) => definition.group === group).map(({ version }) => version)
   return [...new Set(found)].sort(compareVersions)

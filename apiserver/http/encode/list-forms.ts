@@ -13,7 +13,7 @@ export interface Elements {
   element(item: CachedObject): string
 }
 
-/** How a list is written, piece by piece. */
+/** Describes how a list is written, piece by piece. */
 export interface ListForm {
   begin: string | Buffer
   /** Of one element, with what separates it from the one before. */

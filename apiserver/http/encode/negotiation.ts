@@ -1,6 +1,6 @@
 import { notAcceptable, notAcceptableRoute } from '../../../shared/api/status-errors.ts'
 
-/** How the client wants its answer. */
+/** Describes the form of answer that the client wants. */
 export interface Negotiated {
   encoding: 'json' | 'yaml' | 'protobuf'
   /** What objects are turned into; absent: nothing. */
@@ -41,8 +41,8 @@ export function negotiate(accept: string | undefined, list: boolean): Negotiated
 }
 
 /**
- * The same for a kind that has no columns: upstream's storage of reviews, tokens, bindings and evictions makes no
- * Table.
+ * Negotiates as {@link negotiate} does, for a kind without columns: upstream's storage of reviews, tokens, bindings and
+ * evictions makes no Table.
  */
 export function negotiateWithoutTable(accept: string | undefined): Negotiated {
   const negotiated = negotiate(accept, false)
@@ -52,7 +52,7 @@ export function negotiateWithoutTable(accept: string | undefined): Negotiated {
   return choose(others, false)
 }
 
-/** Best first; of equals, the order of the header. */
+/** Parses an Accept header. The best range comes first; ranges of equal quality keep the order of the header. */
 export function parseAccept(accept: string): MediaRange[] {
   const ranges = accept.split(',').map((part): MediaRange => {
     const [type = '', ...pairs] = part.split(';').map((piece) => piece.trim())
@@ -110,7 +110,9 @@ export function errorEncoding(accept: string | undefined): Negotiated {
   return { encoding: encodingFor(parseAccept(accept)) }
 }
 
-/** Of what has no protobuf form, as the encoder refuses; `type` as Go prints it. */
+/**
+ * Makes the encoder's error (406) for an object that has no protobuf form; `type` is the object's type as Go prints it.
+ */
 export const notInProtobuf = (type: string) =>
   notAcceptable(
     `object ${type} does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message`,

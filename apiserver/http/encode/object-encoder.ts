@@ -58,6 +58,6 @@ export function headOf(definition: ResourceDefinition): string {
   return head
 }
 
-/** As Go prints the internal type in messages. */
+/** Returns the internal type as Go prints it in messages. */
 export const goType = ({ group, kind }: Pick<ResourceDefinition, 'group' | 'kind'>): string =>
   `${group === '' ? 'core' : group.split('.')[0]}.${kind}`

@@ -189,12 +189,12 @@ export function sendText(
   reply.send(request.method === 'HEAD' ? undefined : text)
 }
 
-/** An answer without a body. `headers`: all that it has. */
+/** Sends an answer without a body. `headers` are all the headers that the answer has. */
 export function sendNothing({ reply }: Asked, status: number, headers: OutgoingHttpHeaders = baseHeaders()): void {
   reply.code(status).headers(headers).send()
 }
 
-/** After a hook of `onSend` has failed, which would fail again. */
+/** Sends the error without calling the `onSend` hooks: one of them has failed and would fail again. */
 export function sendWithoutHooks({ request, reply }: Asked, { status, headers, code }: StatusError): void {
   const response = takeOver(reply)
   response.writeHead(code, { ...baseHeaders(request), 'content-type': contentTypes.json, ...headers })

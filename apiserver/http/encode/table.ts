@@ -53,7 +53,7 @@ const defaultColumns: Column[] = [
   },
 ]
 
-/** meta.k8s.io Table. Objects carry their resourceVersion; they are not changed. */
+/** Makes a meta.k8s.io Table. The objects must carry their resourceVersion; they are not changed. */
 export function tableOf(definition: ResourceDefinition, objects: readonly KubeObject[], options: TableOptions): Table {
   const { version, metadata, withoutColumns = false } = options
   return {

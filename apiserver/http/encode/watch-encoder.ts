@@ -47,7 +47,7 @@ export function objectEncoder(definition: ResourceDefinition): WatchEncoder<Buff
   )
 }
 
-/** The same events for one who takes no JSON. */
+/** Encodes the same events in protobuf, for a client that does not accept JSON. */
 export const inProtobuf = ({ id, encode }: WatchEncoder<Buffer>): WatchEncoder<Buffer> => ({
   id: id && `protobuf ${id}`,
   encode: (records) =>
@@ -59,7 +59,7 @@ export const inProtobuf = ({ id, encode }: WatchEncoder<Buffer>): WatchEncoder<B
     ),
 })
 
-/** Only kinds with a protobuf form come this far. */
+/** Encodes one watch event. The caller has made sure that the kind has a protobuf form. */
 export const protobufEvent = ({ type, object }: { type: string; object: JsonMap }): Buffer =>
   encodeWatchEvent(type, object)!
 

@@ -7,8 +7,8 @@ export type FlowSchema = WithMeta<V1FlowSchema>
 type Rule = NonNullable<NonNullable<FlowSchema['spec']>['rules']>[number]
 
 /**
- * Which schema a request falls under: the first by precedence, then by name. Upstream:
- * apiserver/pkg/util/flowcontrol/rule.go.
+ * Returns the schema that a request falls under: the first match of `schemas`, which stand by precedence, then by name.
+ * Upstream: apiserver/pkg/util/flowcontrol/rule.go.
  */
 export const matchSchema = (schemas: readonly FlowSchema[], attributes: Attributes): FlowSchema | undefined =>
   schemas.find(({ spec }) => spec?.rules?.some((rule) => matches(rule, attributes)))
@@ -54,7 +54,7 @@ function isSubject({ kind, user: named, group, serviceAccount }: Rule['subjects'
   return name === '*' ? user.name.startsWith(prefix) : user.name === prefix + name
 }
 
-/** Requests of one flow wait behind each other. */
+/** Returns the name of the request's flow. Requests of one flow wait behind each other. */
 export function flowOf({ spec }: FlowSchema, { user, resource }: Attributes): string {
   const method = spec?.distinguisherMethod?.type
   return method === 'ByUser' ? user.name : method === 'ByNamespace' ? (resource?.namespace ?? '') : ''

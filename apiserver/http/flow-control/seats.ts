@@ -1,4 +1,7 @@
-/** The requests of one priority level: so many at a time, and so many that wait, each flow in its turn. */
+/**
+ * The seats and the queue of one priority level limit how many of its requests run and how many wait; waiting flows
+ * take turns.
+ */
 export class Seats {
   readonly #seats: number
   /** How many requests may wait; 0: a request without a seat is refused. */

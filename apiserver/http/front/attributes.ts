@@ -12,7 +12,7 @@ const verbs = new Map([
 ])
 
 /**
- * What authorization, flow control and the journal know of a request. Upstream:
+ * Returns what authorization, flow control and the journal know about a request. Upstream:
  * apiserver/pkg/endpoints/filters/authorization.go.
  */
 export function attributesOf({ method, path, query, target }: RequestInfo, user: User): Attributes {
@@ -50,7 +50,10 @@ function verbOf({
   return verbs.get(method) ?? method.toLowerCase()
 }
 
-/** What may go on for as long as the client wants counts for no limit of requests under way. */
+/**
+ * Returns whether the request may last for as long as the client wants. Such requests do not count towards the limits
+ * of requests in flight.
+ */
 export const isLongRunning = ({ verb, resource }: Attributes): boolean =>
   verb === 'watch' || traitsOf(resource?.subresource).longRunning === true
 

@@ -12,7 +12,10 @@ import type { LimitName } from '../limits/limits.ts'
 
 type Failed = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
 
-/** What hooks and handlers throw becomes a `metav1.Status`. Only errors that are no client's fault are logged. */
+/**
+ * Creates the handler that turns errors of hooks and handlers into a `metav1.Status`. It logs only errors that are not
+ * the client's fault.
+ */
 export function createErrorHandler({ log, reports }: { log: Logger; reports: ClientLimits }): Failed {
   const answer = (
     error: StatusError,

@@ -15,7 +15,7 @@ const maxSnapshotBytes = 1024 * 1024 * 1024
 /** Of a watch on the journal; a client that leaves more unread is disconnected. */
 const maxUnreadBytes = 64 * 1024 * 1024
 
-/** The page's own handlers. Its sessions decide who may see it (apiserver/ui). */
+/** These are the page's own handlers. The page's sessions decide which users may see it (apiserver/ui). */
 export interface PageHandles {
   /** Answers with a link that opens the page. */
   link: PathHandle

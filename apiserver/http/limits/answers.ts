@@ -4,7 +4,7 @@ import type { ClientLimits, Connection } from './client-limits.ts'
 import type { LimitName, Limits } from './limits.ts'
 import { sweepsPerTimeout } from './sweeps.ts'
 
-/** What of a response is looked at: Node's and our own have it. */
+/** Lists the members of a response that the limits read. Node's responses and Kubestage's own have them. */
 export interface Answer {
   readonly writableLength: number
   readonly destroyed: boolean

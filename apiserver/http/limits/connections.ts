@@ -5,7 +5,9 @@ import type { ClientLimits } from './client-limits.ts'
 import type { Limits } from './limits.ts'
 import { sweepsPerTimeout } from './sweeps.ts'
 
-/** What a connection is asked to do; an HTTP/1.1 connection needs none of it, since Node does it. */
+/**
+ * Lists what a connection is asked to do. An HTTP/1.1 connection has no such methods, since Node does the same for it.
+ */
 export interface Tracked {
   /** Its client has shown valid credentials. */
   identified(): void
@@ -16,8 +18,8 @@ export interface Tracked {
 type ConnectionLimits = Pick<Limits, 'maxConnections' | 'maxAnonymousConnections' | 'idleTimeout'>
 
 /**
- * The open connections of the server. A new one replaces the oldest whose client is unknown when there are too many of
- * those: unauthenticated clients can only displace each other.
+ * Tracks the open connections of the server. When too many connections have an unknown client, a new connection
+ * replaces the oldest of them: unauthenticated clients can only displace each other.
  */
 export class Connections {
   readonly #limits: ConnectionLimits

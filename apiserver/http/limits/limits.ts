@@ -213,7 +213,7 @@ export const limitOptions: Record<SettableLimit, Option<number>> = byName(({ typ
   help: `${what.charAt(0).toUpperCase()}${what.slice(1)}; beyond, ${beyond}`,
 }))
 
-/** Of a table of settings, what is a limit and given. */
+/** Picks the limits that `settings` gives, and takes the default for each other limit. */
 export const limitsOf = (settings: Partial<Limits>): Limits => ({
   ...defaultLimits,
   ...Object.fromEntries(entries.flatMap(([name]) => (settings[name] === undefined ? [] : [[name, settings[name]]]))),

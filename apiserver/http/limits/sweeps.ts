@@ -1,2 +1,2 @@
-/** What takes too long is looked for so often per timeout: a limit of time is kept to within a sixtieth. */
+/** A sweep looks for what takes too long this many times per timeout: a time limit is kept to within a sixtieth. */
 export const sweepsPerTimeout = 60

@@ -4,7 +4,7 @@ import type { Family } from '../../../shared/metrics/exposition.ts'
 import type { Connection } from './client-limits.ts'
 import { clientOf } from './client-of.ts'
 
-/** What is said of a request that did too much at once. */
+/** Holds what the log says about a request that did too much at once. */
 export interface Watched {
   readonly method?: string
   readonly url?: string

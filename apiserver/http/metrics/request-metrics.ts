@@ -23,7 +23,7 @@ interface Series {
 }
 type Labels = Readonly<Record<string, string>>
 
-/** Whether the resource exists: clients could invent labels without end otherwise. */
+/** Returns whether the resource exists. Without this check clients could invent an unlimited number of labels. */
 export type IsServed = (attributes: Attributes, version: string) => boolean
 
 /** As they are shown; what is called otherwise, with a method of its own making, is not counted. */
@@ -37,7 +37,7 @@ const verbs: ReadonlyMap<string, string> = new Map([
   ['deletecollection', 'DELETECOLLECTION'],
 ])
 
-/** How many requests there were, of which kind and with which end, and how long they took. */
+/** Counts requests by kind and result, and measures how long they took. */
 export class RequestMetrics {
   readonly #isServed: IsServed
   readonly #series = new Map<string, Series>()

@@ -60,7 +60,7 @@ function sendAll(
   else sendText(exchange, 200, query.has('verbose') ? text : 'ok')
 }
 
-/** The endpoint's own path, and that of each of its checks. */
+/** Returns the endpoint's own path, and the path of each of its checks. */
 export const pathsOf = (name: string, checks: HealthChecks): string[] => [
   `/${name}`,
   ...Object.keys(checks).map((check) => `/${name}/${check}`),

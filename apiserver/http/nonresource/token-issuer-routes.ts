@@ -8,7 +8,7 @@ import type { PathRoutes } from '../routing/paths.ts'
 const maxAge = { 'cache-control': 'public, max-age=3600' }
 const keySetType = 'application/jwk-set+json'
 
-/** How others find out whether a service account's token is one. Upstream: pkg/routes/openidmetadata.go. */
+/** Serves what other programs need to verify a service account's token. Upstream: pkg/routes/openidmetadata.go. */
 export function tokenIssuerRoutes(tokens: ServiceAccountTokens): PathRoutes[] {
   return [
     {

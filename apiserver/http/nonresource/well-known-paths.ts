@@ -51,7 +51,7 @@ export interface PathParts {
   address(): string
 }
 
-/** All that is served and is no resource. */
+/** Returns the routes of all paths that are served and are not resources. */
 export function wellKnownPaths({ api, config, page, requests, sources, watchdog, address }: PathParts): PathRoutes[] {
   const { catalog, registry, clock, tokens } = api
   const etcd = () => registry.storage.trouble?.()

@@ -7,7 +7,7 @@ import { sendText } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
 import { type PathRoutes, reading } from '../routing/paths.ts'
 
-/** Pages for people, about the process. Upstream: component-base/zpages. */
+/** Serves pages about the process, for people. Upstream: component-base/zpages. */
 export function zpages({ flags, clock }: { flags: Readonly<Record<string, unknown>>; clock: Clock }): PathRoutes[] {
   const startMs = clock.machine.now()
   return [

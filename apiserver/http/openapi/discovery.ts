@@ -21,7 +21,7 @@ const get = ({ answer, produces = encodings, ...rest }: Described): Operation =>
 })
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** Path of the document → its operation. */
+/** Maps the path of a document to its operation. */
 export const fixedOperations: Record<string, Operation> = {
   '.well-known/openid-configuration': get({
     path: '/.well-known/openid-configuration/',

@@ -24,7 +24,7 @@ import { type OpenApiParameter, sharedParameters } from './parameters.ts'
 type Definitions = readonly ResourceDefinition[]
 export type Schemas = Record<string, DocumentedSchema>
 
-/** What a document shows; operations are made when they are asked for. */
+/** Describes what a document shows. Its operations are made on request. */
 export interface OpenApiPart {
   /** `api/v1`, `apis/apps`, `version`: how the index names it. */
   path: string
@@ -33,7 +33,7 @@ export interface OpenApiPart {
   operations(): Operation[]
 }
 
-/** Every document, in the order of the index. */
+/** Returns every document, in the order of the index. */
 export function openapiParts(definitions: Definitions): OpenApiPart[] {
   const parts: OpenApiPart[] = Object.entries(fixedOperations).map(([path, operation]) => ({
     path,
@@ -63,7 +63,7 @@ const content = (types: readonly string[], schema: string) =>
 
 export const reasons: Record<string, string> = { 200: 'OK', 201: 'Created', 202: 'Accepted', 401: 'Unauthorized' }
 
-/** What both formats say of an operation alike. */
+/** Returns the facts about an operation that both formats write in the same way. */
 export const commonFacts = ({ tag, description, id }: Operation) => ({ tags: [tag], description, operationId: id })
 export const extensionsOf = ({ action, type }: Operation) =>
   action &&

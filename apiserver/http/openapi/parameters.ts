@@ -8,17 +8,17 @@ export interface OpenApiParameter extends Option {
 
 const inQuery = (name: string, option: Option): OpenApiParameter => ({ name, in: 'query', ...option })
 
-/** The fields of an options type, e.g. `ListOptions`. */
+/** Returns the fields of an options type, e.g. `ListOptions`, as query parameters. */
 export const optionsAs = (type: string): OpenApiParameter[] =>
   Object.entries(optionsOf(type)).map(([name, option]) => inQuery(name, option))
 
-/** What all requests take, except those that are handed on. */
+/** Returns the parameters that all requests take, except proxied requests. */
 export const everyRequest = (): OpenApiParameter[] =>
   Object.entries(optionsOf(''))
     .filter(([name]) => name === 'pretty')
     .map(([name, option]) => inQuery(name, option))
 
-/** What a path has in braces; `kind` is that of what is named. */
+/** Returns the parameters that stand in braces in the path; `kind` is the kind of the named object. */
 export const pathParameters = (path: string, kind: string): OpenApiParameter[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
     const known = optionsOf('')[name] ?? { type: 'string', description: `name of the ${kind}` }
@@ -28,7 +28,10 @@ export const pathParameters = (path: string, kind: string): OpenApiParameter[] =
 const text = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 export const inOrder = (a: OpenApiParameter, b: OpenApiParameter): number => text(a.name, b.name) || text(a.in, b.in)
 
-/** What all of a path's operations take stands with the path, the rest with each operation. */
+/**
+ * Splits the parameters of a path's operations. `shared` holds those that all operations take, which stand with the
+ * path; `own` holds the rest of each operation.
+ */
 export function sharedParameters(lists: readonly OpenApiParameter[][]): {
   shared: OpenApiParameter[]
   own: OpenApiParameter[][]

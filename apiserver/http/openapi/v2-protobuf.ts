@@ -158,5 +158,5 @@ const document: Fields = {
   securityDefinitions: within(13, entries(1, within(2, message(2, apiKey)))),
 }
 
-/** What `GET /openapi/v2` says as JSON, for callers that take only bytes. */
+/** Encodes the JSON of `GET /openapi/v2` in protobuf, for clients that accept nothing else. */
 export const openapiV2Protobuf = (json: object): Buffer => encode(document, json)

@@ -1,7 +1,7 @@
 import { badRequest } from '../../../shared/api/status-errors.ts'
 import { scanJson } from '../../validation/json-scanner.ts'
 
-/** Where the next page of a list begins. Opaque to clients; in upstream's own form. */
+/** Says where the next page of a list begins. The token is opaque to clients, and has upstream's own form. */
 export interface ContinueToken {
   /** The revision that all pages show; -1: whatever is there now. */
   revision: number

@@ -75,7 +75,10 @@ function fromBody(body: unknown): DeleteOptions {
   }
 }
 
-/** What a parser made of the body; undefined for an empty one. */
+/**
+ * Parses the body by its media type. Returns undefined for an empty body. Throws a StatusError for an unknown media
+ * type.
+ */
 export async function parseDeleteBody(bytes: Buffer, contentType: string | undefined): Promise<unknown> {
   if (bytes.length === 0) return undefined
   switch (mediaType(contentType)) {

@@ -61,7 +61,10 @@ export function parseWriteOptions(
   }
 }
 
-/** Of a request that a leader's loops send. */
+/**
+ * Returns the fence of a request that a leader's loops send; undefined for other requests. Throws a StatusError (400)
+ * for a malformed header.
+ */
 export function fenceIn({ headers }: IncomingMessage): Pick<WriteOptions, 'fence'> | undefined {
   const text = headers[leaderHeader]
   if (text === undefined) return undefined

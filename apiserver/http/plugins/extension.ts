@@ -21,14 +21,20 @@ type Settings = Pick<FastifyServerOptions<Server>, 'logController' | 'schemaCont
   loggerInstance: FastifyBaseLogger
 }
 
-/** What a plugin expects of a Fastify application: `app.log`, which is the server's, and routes with schemas. */
+/**
+ * Returns the settings that give plugins what they expect of a Fastify application: `app.log`, which is the server's
+ * log, and routes with schemas.
+ */
 export const settings = (log: Logger): Settings => ({
   loggerInstance: log,
   logController: new LogController({ disableRequestLogging: true }),
   schemaController: { compilersFactory: { buildValidator: validators(), buildSerializer: serializers() } },
 })
 
-/** Errors of plugins' hooks of `onSend` are told from others: an answer about them must not call these hooks again. */
+/**
+ * Marks exchanges that are in `onSend` hooks, so that errors of these hooks are told from others: the answer about such
+ * an error must not call the hooks again.
+ */
 export function noteSending(app: FastifyInstance): void {
   app.addHook('onSend', ({ exchange }, _reply, _payload, done) => {
     exchange.isSending = true

@@ -9,7 +9,7 @@ import { withReason } from '../front/reason-prefix.ts'
 import { booleanParameter, parseRequestInfo } from '../request-info.ts'
 import type { InjectedAnswer, InjectedRequest } from './injected-request.ts'
 
-/** Answers a request without a network, through all hooks. Rejects for what does not end, such as a watch. */
+/** Answers a request without a network, through all hooks. Rejects requests that do not end, such as a watch. */
 export async function inject(
   app: Pick<FastifyInstance, 'routing'>,
   user: Pick<User, 'name' | 'groups'>,

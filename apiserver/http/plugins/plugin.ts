@@ -13,7 +13,7 @@ export type ClusterPlugin = (
   done: (error?: Error) => void,
 ) => unknown
 
-/** What a request means in Kubernetes' words: `request.kubernetes`. */
+/** Says what a request means in Kubernetes' words: `request.kubernetes`. */
 export interface KubernetesRequest {
   /** The user that the request acts as. Absent where the client's credentials are not valid (401). */
   user?: User
@@ -28,7 +28,7 @@ export interface KubernetesRequest {
   resource?: RequestedResource
 }
 
-/** What a plugin gets of the cluster: `app.kubernetes`. */
+/** Offers a plugin the cluster: `app.kubernetes`. */
 export interface KubernetesServer {
   /** As an administrator, without the network. */
   readonly client: Client

@@ -17,7 +17,7 @@ export interface KubeletCredentials {
   ca?: string
 }
 
-/** What a cluster's own certificates make of it; the pair is made with the first connection. */
+/** Returns the credentials from a cluster's own certificates. The key pair is made for the first connection. */
 export const kubeletCredentials = (
   pki: Pick<ClusterPki, 'apiServerKubeletClient'>,
   ca: string | undefined,
@@ -37,7 +37,7 @@ interface Asked {
   onClose(callback: () => void): void
 }
 
-/** The server's way to a node's kubelet. */
+/** The proxy sends requests from the server to a node's kubelet. */
 export interface KubeletProxy {
   /** Passes the kubelet's answer on as it comes; resolves when it begins. */
   pass(node: Node, path: string, exchange: Exchange): Promise<void>

@@ -63,7 +63,10 @@ function send(exchange: Exchange, asked: Omit<BackendRequest, 'method'>): Promis
   })
 }
 
-/** In Go's words: the connection was refused. */
+/**
+ * Makes the error (503) for a backend that was not reached; `why` is the reason in Go's words, e.g. that the connection
+ * was refused.
+ */
 export const notReached = (why: string): StatusError =>
   new StatusError({ code: 503, reason: 'ServiceUnavailable', message: `error trying to reach service: ${why}` })
 

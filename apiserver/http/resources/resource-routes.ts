@@ -61,7 +61,7 @@ const routes: readonly (readonly [pattern: string, shape: Shape])[] = [
   ['/watch/*', 'watch'],
 ]
 
-/** Every path of every resource. */
+/** Adds the routes of every path of every resource to the application. */
 export function resourceRoutes(app: FastifyInstance, api: ApiContext): void {
   for (const root of ['/api/:version', '/apis/:group/:version']) {
     for (const [pattern, shape] of routes) {
@@ -162,10 +162,10 @@ export function refuse(api: ApiContext, exchange: Exchange) {
   throw methodNotAllowed()
 }
 
-/** As Go's router says it. */
+/** Answers 404 as Go's router does. */
 export const notFound = (exchange: Exchange): void => sendText(exchange, 404, '404 page not found\n')
 
-/** Whether there is such a resource, or subresource of one. */
+/** Returns whether the catalog has the resource and, if it is given, the subresource. */
 export function isServed(
   catalog: ApiContext['catalog'],
   { group, resource, subresource }: RequestedResource,

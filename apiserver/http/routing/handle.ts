@@ -5,8 +5,8 @@ import type { Exchange } from '../exchange.ts'
 export type Handle = (exchange: Exchange) => unknown
 
 /**
- * A handler of Fastify. It returns nothing to Fastify: handlers send their answers themselves, in the same turn of the
- * event loop where they can.
+ * Returns the function as a Fastify handler. It returns nothing to Fastify: handlers send their answers themselves, in
+ * the same turn of the event loop where they can.
  */
 export const asHandler =
   (handle: Handle): RouteHandlerMethod =>

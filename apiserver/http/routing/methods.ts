@@ -1,5 +1,5 @@
-/** Of requests on resources. */
+/** Requests on resources have one of these methods. */
 export const commonMethods: readonly string[] = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
 
-/** What Fastify routes a method as that no route has. */
+/** Fastify routes each method that no route has as this one. */
 export const otherMethod = 'TRACE'

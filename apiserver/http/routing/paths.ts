@@ -4,14 +4,14 @@ import type { Exchange } from '../exchange.ts'
 import { asHandler } from './handle.ts'
 import { commonMethods, otherMethod } from './methods.ts'
 
-/** For a path that answers all methods alike: each route costs start-up time. */
+/** A path with these methods answers all methods alike. They are few because each route costs start-up time. */
 export const everyMethod: readonly string[] = [...commonMethods, otherMethod]
 export const reading = ['GET', 'HEAD']
 
-/** `params`: what stands in the URL for the names in the pattern. */
+/** Handles a request on a path. `params` holds the parts of the URL by their names in the pattern. */
 export type PathHandle = (exchange: Exchange, params: Readonly<Record<string, string>>) => unknown
 
-/** Paths that are no resources, below one first segment. */
+/** Describes the paths below one first segment that are not resources. */
 export interface PathRoutes {
   /** `''` for the root itself. */
   first: string

@@ -13,7 +13,7 @@ export interface Joining {
   upgrade: Upgrade
 }
 
-/** Why a client is not joined: the backend cannot be reached, or answers something else than an upgrade. */
+/** Says why a client is not joined: the backend cannot be reached, or answers something other than an upgrade. */
 export type Refusal = { unreachable: string } | { answer: IncomingMessage }
 
 /**

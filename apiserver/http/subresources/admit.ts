@@ -3,7 +3,7 @@ import type { Registry } from '../../registry/registry.ts'
 import { replaceContent } from '../../registry/replace-content.ts'
 import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
 
-/** What is sent to a subresource, and never stored. */
+/** Names the kind of an object that is sent to a subresource and is never stored. */
 export interface Unstored {
   group: string
   version: string

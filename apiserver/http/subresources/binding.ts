@@ -20,7 +20,10 @@ const binding = { group: '', version: 'v1', kind: 'Binding', schema: 'io.k8s.api
 export const bindPod: WriteHandler = (api, context) =>
   createBinding(api, context, { definition: context.definition, name: context.target.name ?? '' })
 
-/** The same through the collection of bindings: the body says which pod. */
+/**
+ * Creates a binding through the collection of bindings, where the body names the pod. Throws a StatusError (404) if the
+ * catalog has no pods.
+ */
 export const createPodBinding: WriteHandler = async (api, context) => {
   const definition = api.catalog.find('', 'v1', 'pods')
   if (!definition) throw resourceNotFound()

@@ -34,7 +34,10 @@ export function mayGoUnready(pod: Pod, { spec, status }: PodDisruptionBudget): b
   return desiredHealthy > 0 && currentHealthy >= desiredHealthy
 }
 
-/** The budget after one more eviction. Throws when it allows none; upstream: registry/core/pod/storage/eviction.go. */
+/**
+ * Returns the budget after one more eviction. Throws a StatusError when it allows no more. Upstream:
+ * registry/core/pod/storage/eviction.go.
+ */
 export function spend(budget: PodDisruptionBudget, podName: string, nowMs: number): PodDisruptionBudget {
   const { metadata, status } = budget
   const name = metadata.name ?? ''

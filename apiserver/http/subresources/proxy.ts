@@ -20,7 +20,7 @@ interface ProxyTarget {
   port: string
 }
 
-/** To a kubelet, or to another port of its machine. Upstream: pkg/registry/core/node/strategy.go. */
+/** Passes a request to a kubelet, or to another port of its machine. Upstream: pkg/registry/core/node/strategy.go. */
 export const proxyToNode = proxy('node', (api, { scheme, name, port }, { definition, exchange }) => {
   api.registry.get({ definition, name, user: exchange.user })
   const kubelet = api.kubelet.reach(api.registry.lookup(definition, undefined, name) as unknown as Node)
@@ -28,7 +28,10 @@ export const proxyToNode = proxy('node', (api, { scheme, name, port }, { definit
   return port === '' || port === kubeletPort ? kubelet : { origin: originOf(scheme, hostname, port) }
 })
 
-/** To a pod's port; without one, to the first that a container names. Upstream: pkg/registry/core/pod/strategy.go. */
+/**
+ * Passes a request to a pod's port; without a port, to the first port that a container names. Upstream:
+ * pkg/registry/core/pod/strategy.go.
+ */
 export const proxyToPod = proxy('pod', (api, { scheme, name, port }, { definition, target, exchange }) => {
   api.registry.get({ definition, namespace: target.namespace, name, user: exchange.user })
   const { spec, status } = api.registry.lookup(definition, target.namespace, name) as unknown as Pod
@@ -39,7 +42,7 @@ export const proxyToPod = proxy('pod', (api, { scheme, name, port }, { definitio
   return { origin: originOf(scheme, address, chosen) }
 })
 
-/** To one of the pods behind a service. Upstream: pkg/registry/core/service/storage/storage.go. */
+/** Passes a request to one of the pods behind a service. Upstream: pkg/registry/core/service/storage/storage.go. */
 export const proxyToService = proxy('service', (api, { scheme, name, port }, { definition, target, exchange }) => {
   const { namespace = '' } = target
   api.registry.get({ definition, namespace, name, user: exchange.user })

@@ -9,7 +9,7 @@ import {
 } from '../../patch/managed-fields.ts'
 import { difference, type FieldsV1, intersection, isEmpty } from '../../patch/structured-merge/fields.ts'
 
-/** How many replicas there are, as the Scale and nearly all that scales call it. */
+/** Nearly all kinds that scale keep their number of replicas at this path, and so does the Scale. */
 export const specReplicas: FieldsV1 = { 'f:spec': { 'f:replicas': {} } }
 const scaleVersion = 'autoscaling/v1'
 

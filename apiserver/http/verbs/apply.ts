@@ -58,7 +58,10 @@ export async function apply(api: ApiContext, { exchange, definition, target }: R
   return { status: created ? 201 : 200, json, negotiated }
 }
 
-/** What is applied, as plain data; JSON is YAML too. */
+/**
+ * Reads the applied configuration as plain data. JSON is read as YAML. Throws a StatusError (400) for malformed YAML
+ * and for anything but an object; duplicate keys are an error or a warning, as `fieldValidation` says.
+ */
 export async function readConfig(text: string, { fieldValidation, warn }: ParsedWriteOptions): Promise<Config> {
   const { value, duplicates } = await readYaml(text)
   for (const duplicate of fieldValidation === 'Ignore' ? [] : duplicates) {

@@ -78,7 +78,7 @@ function transformedElements(
   }
 }
 
-/** A list as a Table, or with the metadata alone. */
+/** Returns a list as a Table, or with the metadata of its objects alone. */
 export function transformedList(
   definition: ResourceDefinition,
   objects: readonly KubeObject[],
@@ -100,7 +100,10 @@ export interface Page {
   metadata: ListMetadata
 }
 
-/** What a list shows: which revision, from where, and how much of it. */
+/**
+ * Reads the page that a list request asks for: at its revision, from its start, up to its limit. Throws a StatusError
+ * (410) for a revision that is compacted.
+ */
 export async function readPage(
   api: ApiContext,
   cache: WatchCache,

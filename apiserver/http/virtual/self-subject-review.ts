@@ -18,7 +18,10 @@ export const userInfo = ({ name, uid, groups, extra }: User): UserInfo => ({
   ...(extra && Object.keys(extra).length > 0 && { extra }),
 })
 
-/** Who am I? Of the question nothing is kept. Upstream: pkg/registry/authentication/selfsubjectreview. */
+/**
+ * Tells the user its own name, UID, groups and extra. Nothing of the request is stored. Upstream:
+ * pkg/registry/authentication/selfsubjectreview.
+ */
 export const selfSubjectReview = review<KubeObject>((object, { api, scope }) => {
   const { managedFields } = object.metadata
   object.metadata = { creationTimestamp: toTime(api.clock.now()), managedFields }

@@ -8,8 +8,8 @@ interface SelfSubjectRulesReview extends KubeObject {
 }
 
 /**
- * All that I may do in a namespace, as far as roles say it. Upstream:
- * pkg/registry/authorization/selfsubjectrulesreview.
+ * Answers with all that the user may do in a namespace, as far as roles grant it. Throws a StatusError (400) without a
+ * namespace. Upstream: pkg/registry/authorization/selfsubjectrulesreview.
  */
 export const selfSubjectRulesReview = review<SelfSubjectRulesReview>((object, { api, scope: { user } }) => {
   const { namespace } = object.spec

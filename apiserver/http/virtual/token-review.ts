@@ -8,7 +8,10 @@ interface TokenReview extends KubeObject {
   spec: { token?: string; audiences?: string[] }
 }
 
-/** Answers with the user of a token. Upstream: pkg/registry/authentication/tokenreview. */
+/**
+ * Answers with the user of a token, or says why the token is not valid. Throws a StatusError (400) without a token.
+ * Upstream: pkg/registry/authentication/tokenreview.
+ */
 export const tokenReview = review<TokenReview>((object, { api }) => {
   const { token, audiences } = object.spec
   if (!token) throw badRequest('token is required for TokenReview in authentication')

@@ -19,7 +19,7 @@ interface RequestInfoOptions {
 const paramsOf = ({ server, params }: FastifyRequest): RouteParams | undefined =>
   server.hasResources ? (params as RouteParams) : undefined
 
-/** What the URL means in Kubernetes' grammar. From here on there is an {@link Exchange}. */
+/** Parses the URL in Kubernetes' grammar and makes the request's {@link Exchange}, which all later hooks need. */
 export const requestInfo =
   ({ watchdog, bodies, monotonicMs }: RequestInfoOptions): onRequestHookHandler =>
   (request, reply, done) => {

@@ -2,13 +2,14 @@ import type { onRequestHookHandler } from 'fastify'
 import type { Exchange } from '../../exchange.ts'
 
 /**
- * What a hook does with a request. True, or a promise of it: the request is answered, or its client has left. Throws
- * what the client is told.
+ * Handles a request in a hook. Returns true, or a promise of true, when the request is answered or its client has left.
+ * Throws the error that the client receives.
  */
 export type Step = (exchange: Exchange) => unknown
 
 /**
- * A step as a hook of Fastify, which goes on in the same turn of the event loop wherever nothing has to be waited for.
+ * Returns the step as a Fastify hook. The request continues in the same turn of the event loop unless the step returns
+ * a promise.
  */
 export const asHook =
   (step: Step): onRequestHookHandler =>

@@ -3,7 +3,7 @@ import { headOf } from '../../encode/object-encoder.ts'
 import { changeLine } from './record-encoder.ts'
 import type { History } from './record-history.ts'
 
-/** What a reader is told of the time before it came. */
+/** Holds what a reader receives about the time before it connected. */
 export interface Past {
   history: History
   /** Requests, and lines of clients, in the order of their times. */

@@ -5,7 +5,7 @@ import type { WatchRecord } from '../../../watchcache/watch-record.ts'
 import type { WatchEncoder } from '../../../watchcache/watch-sink.ts'
 import { headOf } from '../../encode/object-encoder.ts'
 
-/** One change, as a line. */
+/** Returns one change as a line of the record. */
 export function changeLine(
   head: string,
   { type, object, revision }: Exclude<WatchRecord, { type: 'BOOKMARK' }>,
@@ -15,8 +15,8 @@ export function changeLine(
 }
 
 /**
- * Changes as lines of a record (shared/record/format.ts). All listeners share the bytes. No answer to a write waits
- * until they have them.
+ * Encodes changes as lines of a record (shared/record/format.ts). All listeners share the bytes. Writes are answered
+ * without waiting until the listeners have them.
  */
 export function recordEncoder(definition: ResourceDefinition, clock: Clock): WatchEncoder<Buffer> {
   const head = headOf(definition)

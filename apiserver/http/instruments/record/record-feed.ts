@@ -21,7 +21,7 @@ const keptLimits = { lines: 4_000, letters: 1024 * 1024 }
 /** Of requests, if the journal keeps any. */
 const maxPastRequests = 10_000
 
-/** The record of a server, for its listeners. Without a listener it watches nothing. */
+/** The feed sends a server's record to its listeners. Without a listener it watches nothing. */
 export class RecordFeed {
   readonly #api: ApiContext
   readonly #listeners = new Set<RecordListener>()

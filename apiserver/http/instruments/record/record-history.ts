@@ -5,7 +5,7 @@ import type { CachedObject } from '../../../watchcache/cached-object.ts'
 import type { WatchCache } from '../../../watchcache/watch-cache.ts'
 import { type CacheEvent, recordOf, type WatchRecord } from '../../../watchcache/watch-record.ts'
 
-/** How much of the past a reader gets: the newest. */
+/** These limits bound the past that a reader receives; the newest changes are kept. */
 export const historyLimits: HistoryLimits = { changes: 10_000, bytes: 16 * 1024 * 1024 }
 
 interface HistoryLimits {
@@ -24,7 +24,7 @@ export interface PastChange {
   atMs: number
 }
 
-/** What the watch caches still know: the objects as they were at a moment, and each change since then. */
+/** Holds what the watch caches still remember: the objects as they were at a moment, and each change since then. */
 export interface History {
   /** Of the first change; undefined if there is none. */
   startMs: number | undefined

@@ -33,8 +33,8 @@ interface Round {
 }
 
 /**
- * One reader of the record. It gets the state of all collections and then each change. A reader that is too slow gets
- * a gap instead of what it missed, and then the state again.
+ * A listener sends the record to one reader: first the state of all collections, then each change. A reader that is too
+ * slow gets a gap instead of what it missed, and then the state again.
  */
 export class RecordListener {
   readonly #parts: ListenerParts

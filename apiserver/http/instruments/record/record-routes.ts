@@ -9,7 +9,10 @@ import { feedOf } from './record-feed.ts'
 const maxAddedBytes = 1024 * 1024
 const maxTitle = 200
 
-/** Streams the record until the client leaves. */
+/**
+ * Streams the record until the client leaves. Throws a StatusError: 400 without `watch=true`, 429 if there are too many
+ * listeners.
+ */
 export function followRecord(api: ApiContext, exchange: Exchange): void {
   const { query } = exchange.info
   if (query.get('watch') !== 'true') throw badRequest('a record has no end: ask with ?watch=true')
