@@ -25,7 +25,10 @@ const {
   simulatedNodes,
 } = clusterOptions
 
-/** Each throws an Error that goes on where the option's name ends, as the types of flags do. */
+/**
+ * Checks the options one by one. Each check throws an Error whose message continues after the option's name, as those
+ * of the types of flags do.
+ */
 const checks: Record<keyof StartClusterOptions, Check> = {
   apiOnly: flag.fromFile,
   nodes: nodes.type.fromFile,
@@ -60,7 +63,7 @@ const checks: Record<keyof StartClusterOptions, Check> = {
   onTrouble: checkFunction,
 }
 
-/** For callers whose compiler has not looked. Throws an Error of one sentence. */
+/** Checks the options at run time, for callers without a type checker. Throws an Error of one sentence. */
 export function checkOptions(options: StartClusterOptions): void {
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(checks, name))

@@ -10,68 +10,66 @@ import type { EndedTest } from './test-outcome.ts'
 import type { Users } from './users.ts'
 import type { Terminations, Waiters } from './waiters.ts'
 
-/** A cluster that runs; `await using` ends it. */
+/** Gives access to a running cluster. `await using` closes the cluster. */
 export interface Cluster extends Users, Waiters, AsyncDisposable {
-  /** `https://127.0.0.1:43210` */
+  /** URL of the API server, such as `https://127.0.0.1:43210`. */
   readonly url: string
-  /** An administrator's, as text: `new KubeConfig().loadFromString(cluster.kubeconfig)`. */
+  /** Kubeconfig of an administrator, as text: `new KubeConfig().loadFromString(cluster.kubeconfig)`. */
   readonly kubeconfig: string
-  /** The same as a file, for KUBECONFIG. */
+  /** Path of a file with the same kubeconfig, for KUBECONFIG. */
   readonly kubeconfigFile: string
-  /** The same in parts, PEM. */
+  /** The administrator's credentials in PEM, with the server's URL and CA. */
   readonly access: Required<Pick<ClusterAccess, 'server' | 'ca' | 'cert' | 'key'>>
-  /** As an administrator, without the network: not in the journal, and no fault gets in its way. */
-  readonly client: Client
   /**
-   * Answers one request without a network, through all hooks. Rejects for requests that do not end, such as a watch.
+   * Client of an administrator that uses no network: its requests are not in the journal, and faults do not affect it.
    */
+  readonly client: Client
+  /** Answers one request without a network, through all hooks. Rejects requests that do not end, such as a watch. */
   readonly inject: Inject
   readonly clock: ClusterClock
   readonly journal: ClusterJournal
   readonly faults: ClusterFaults
   readonly terminations: Terminations
-  /** All objects as they are now, but for nodes and their leases. */
+  /** Resolves to a copy of all objects except nodes and their leases. */
   snapshot(): Promise<Snapshot>
-  /**
-   * Makes all objects what they were, by ordinary writes: a watch sees exactly what changes, and need not list again.
-   */
+  /** Restores all objects by ordinary writes: a watch sees exactly what changes, and need not list again. */
   restore(snapshot: Snapshot): Promise<Restored>
-  /** Back to the start: objects, faults and journal. */
+  /** Restores the objects to their state after the start, and clears faults and journal. */
   reset(): Promise<Restored>
   /**
-   * Call it after each test with what tap, vitest or node:test give to `afterEach`: if the test failed, what happened
-   * since the last one is kept in the folder of `recordOnFailure`. Resolves to the file's path; without that option,
-   * and for a test that passed, to undefined.
+   * Call this after each test with the argument that tap, vitest or node:test pass to `afterEach`. If the test failed,
+   * the events since the last test are kept in the folder of `recordOnFailure`. Resolves to the file's path; to
+   * undefined without that option, or if the test passed.
    */
   afterTest(test: EndedTest): Promise<string | undefined>
-  /** Keeps what happened since the last test, for other runners. Rejects without `recordOnFailure`. */
+  /** Keeps the events since the last test; for other test runners. Rejects without `recordOnFailure`. */
   keepRecord(name: string, message?: string): Promise<string>
   /** Kills the kubelet of a node (default: the first), which is started again soon; its containers run on. */
   killKubelet(nodeName?: string): void
-  /** Pods end first, then nodes, controllers and the server. Waits that are still open are rejected. Idempotent. */
+  /** Stops the pods, then nodes, controllers and the server. Open waits are rejected. Idempotent. */
   close(): Promise<void>
 }
 
 export interface ClusterClock {
-  /** Milliseconds since the Unix epoch, of the cluster. */
+  /** Returns the cluster's time in milliseconds since the Unix epoch. */
   now(): number
   /**
-   * Lets that much time pass at once, and all that is due in it happen, in kubelets with processes of their own as
-   * well. Containers can see how far time has been moved in the file that KUBESTAGE_CLOCK_FILE names, and get a SIGCONT
-   * if they have a handler for it.
+   * Moves time forward at once. All timers that become due fire, also in kubelets with processes of their own.
+   * Containers find the total offset in the file that KUBESTAGE_CLOCK_FILE names, and get a SIGCONT if they have a
+   * handler for it.
    */
   advance(duration: Duration): Promise<void>
 }
 
 export interface ClusterFaults {
-  /** From now on. Throws a StatusError that says what is wrong with the rule. */
+  /** Adds a fault, which applies from now on. Throws a StatusError that says what is wrong with the rule. */
   add(rule: FaultRule): ActiveFault
   list(): Fault[]
   clear(): void
 }
 export interface ActiveFault extends Disposable {
   readonly id: number
-  /** How often it has struck so far. */
+  /** Returns how often the fault has affected a request so far. */
   hits(): number
   remove(): void
 }

@@ -25,5 +25,5 @@ function removeAll(): void {
   }
 }
 
-/** Processes that are about to end may still leave something. */
+/** Processes that are about to end may still create files. */
 const remove = (folder: string): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 })

@@ -3,18 +3,18 @@ import { nearest } from '../shared/config/nearest.ts'
 import type { ClusterUser } from './users.ts'
 
 export interface InjectOptions extends InjectedRequest {
-  /** Default: the cluster's administrator. */
+  /** User of the request. Default: the cluster's administrator. */
   user?: ClusterUser
 }
 
-/** Answers one request without a network, through all hooks. Rejects for requests that do not end, such as a watch. */
+/** Answers one request without a network, through all hooks. Rejects requests that do not end, such as a watch. */
 export type Inject = (request: InjectOptions) => Promise<InjectedAnswer>
 
 type InjectAs = (request: InjectedRequest, user?: Required<ClusterUser>) => Promise<InjectedAnswer>
 
 const known = ['method', 'url', 'user', 'headers', 'payload']
 
-/** A request that waits when `closing` aborts is rejected with its reason. */
+/** Returns the function. A request that waits when `closing` aborts is rejected with the reason of `closing`. */
 export function createInject(inject: InjectAs, closing: AbortSignal): Inject {
   return async (options) => {
     check(options)
@@ -31,7 +31,7 @@ export function createInject(inject: InjectAs, closing: AbortSignal): Inject {
   }
 }
 
-/** For callers whose compiler has not looked. */
+/** Checks the options at run time, for callers without a type checker. */
 function check(options: InjectOptions): void {
   const { url, method = 'GET', user } = options
   for (const name of Object.keys(options)) {

@@ -4,33 +4,33 @@ import type { Clock } from '../shared/clock/clock.ts'
 import { type Duration, toMs } from './duration.ts'
 
 export interface JournalFilter extends RequestFilter {
-  /** Of the answer. */
+  /** Status code of the answer. */
   code?: number
 }
 
-/** How often something has happened: exactly so often, or within bounds. */
+/** Says how often something should have happened: an exact number, or bounds. */
 export type Count = number | { min?: number; max?: number }
 
 const shownEntries = 20
 const patience = '5s'
 
 /**
- * What came to the API server over the network since the start, or since `clear`; the cluster's own client and
- * controllers need no network.
+ * Lists the requests that came to the API server over the network since the start, or since `clear`. The cluster's own
+ * client and controllers use no network.
  */
 export class ClusterJournal {
   readonly #journal: Journal
   readonly #clock: Clock
   readonly #closing: AbortSignal
 
-  /** `clock`: the machine's. A wait that is open when `closing` aborts is rejected with its reason. */
+  /** `clock` is the machine's clock. An open wait is rejected with the reason of `closing` when `closing` aborts. */
   constructor(journal: Journal, clock: Clock, closing: AbortSignal) {
     this.#journal = journal
     this.#clock = clock
     this.#closing = closing
   }
 
-  /** In the order in which they came; without a code while they are under way. */
+  /** Returns matching requests in the order of their arrival. A request without a code is still under way. */
   entries(filter: JournalFilter = {}): JournalEntry[] {
     checkFilter(filter)
     return this.#journal.entries(filter).filter((entry) => fits(filter, entry))
@@ -41,8 +41,8 @@ export class ClusterJournal {
   }
 
   /**
-   * Resolves to the first such request that has been answered (a watch: that has begun), also one of the past; rejects
-   * with what came instead.
+   * Resolves to the first matching request that has been answered (a watch: that has begun), including past requests.
+   * Rejects after the timeout, with the requests that came instead.
    */
   async waitFor(filter: JournalFilter, { timeout = patience }: { timeout?: Duration } = {}): Promise<JournalEntry> {
     const isWanted = (entry: JournalEntry): boolean =>
@@ -69,7 +69,7 @@ export class ClusterJournal {
     }
   }
 
-  /** Throws an AssertionError that prints what came instead. */
+  /** Throws an AssertionError that lists the last requests if the number of matching requests is not as expected. */
   assert(filter: JournalFilter, count: Count = { min: 1 }): void {
     const found = this.entries(filter).length
     const { min = 0, max = Number.POSITIVE_INFINITY } = typeof count === 'number' ? { min: count, max: count } : count

@@ -3,7 +3,8 @@ import type { FeatureGates } from '../shared/config/feature-gates.ts'
 import type { Duration } from './duration.ts'
 
 /**
- * Everything has a default; an empty map is a control plane with one node that runs pods as processes of this machine.
+ * Holds the options of `startCluster`. Without any, a control plane starts with one node, which runs pods as processes
+ * of this machine.
  */
 export interface StartClusterOptions {
   /** An API server and nothing else: nothing is scheduled, collected or run, and pods need no service account. */
@@ -16,26 +17,26 @@ export interface StartClusterOptions {
   /** Nodes within this process, whose pods only seem to run: hundreds of pods, and any speed of time. Default 0. */
   simulatedNodes?: number
   /**
-   * Simulated pods tell each step, as real ones do: statuses one by one, events, terminations. Otherwise they tell how
-   * they are, and what is wrong: thousands come and go in a second or two. Default: with virtual time only.
+   * Simulated pods report each step as real ones do: single status changes, events, Terminations. Otherwise they report
+   * only their state and errors, so that thousands come and go in a second or two. Default: only with virtual time.
    */
   simulatedSteps?: boolean
-  /** Default true; without it pods stay Pending until you bind them. */
+  /** Starts the scheduler. Default true; without it pods stay Pending until you bind them. */
   scheduler?: boolean
   /** Which control loops run: `['*', '-deployment']` leaves one out. Default: all. */
   controllers?: string[]
   /**
-   * `virtual`: time stands still between two calls of `clock.advance`; needs simulated nodes, or none.
-   * A number: so many seconds of the cluster pass in one of the machine's. Default `real`.
+   * `virtual`: time stands still between two calls of `clock.advance`; needs simulated nodes, or none. A number: how
+   * many seconds of the cluster pass in one second of the machine. Default `real`.
    */
   time?: 'real' | 'virtual' | number
-  /** Default 127.0.0.1. */
+  /** Address that the API server listens at. Default 127.0.0.1. */
   host?: string
-  /** Default 0: a free one. */
+  /** Port of the API server. Default 0: a free port. */
   port?: number
   /** What serves HTTP/2: `own`, which is the default and faster, or `node` (node:http2). */
   http2?: 'own' | 'node'
-  /** Default 10.96.0.0/16. */
+  /** Range of cluster IPs. Default 10.96.0.0/16. */
   serviceCidr?: string
   featureGates?: Partial<FeatureGates>
   /**
@@ -51,7 +52,7 @@ export interface StartClusterOptions {
   etcdCafile?: string
   /** PEM file of the client certificate for etcd; together with `etcdKeyfile`. */
   etcdCertfile?: string
-  /** PEM file of its key. */
+  /** PEM file of the client certificate's key. */
   etcdKeyfile?: string
   /** Where the cluster's keys are in etcd; each cluster needs its own. Default /registry. */
   etcdPrefix?: string
@@ -65,9 +66,9 @@ export interface StartClusterOptions {
   leaderElectRetryPeriod?: Duration
   /** Name of the control loops' Lease; the scheduler's is kube-scheduler. Default kube-controller-manager. */
   leaderElectResourceName?: string
-  /** Namespace of both. Default kube-system. */
+  /** Namespace of both Leases. Default kube-system. */
   leaderElectResourceNamespace?: string
-  /** What you add to the API server: routes, hooks and decorators, as plugins of Fastify. They are loaded in order. */
+  /** Routes, hooks and decorators to add to the API server, as plugins of Fastify. They are loaded in order. */
   plugins?: ClusterPlugin[]
   /** How many requests the journal keeps; default 1,000. */
   journal?: number
@@ -75,9 +76,9 @@ export interface StartClusterOptions {
    * A folder for records of tests that fail: call `cluster.afterTest` after each test. Default: nothing is recorded.
    */
   recordOnFailure?: string
-  /** What pods may take to end when the cluster is closed; default 2 s. */
+  /** How long pods may take to end when the cluster is closed; default 2 s. */
   shutdownGracePeriod?: Duration
-  /** Where logs, certificates and the kubelets' files are; default: a new folder that goes with the cluster. */
+  /** Folder of logs, certificates and the kubelets' files. Default: a new folder, which is removed with the cluster. */
   stateDir?: string
   /** Called with one line for each unexpected event. Default: none. */
   onTrouble?(line: string): void

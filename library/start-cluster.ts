@@ -26,7 +26,7 @@ import { createWaiters, Terminations } from './waiters.ts'
 
 const machine = realClock
 
-/** What `startCluster` of `index.ts` does. */
+/** Implements `startCluster` of `index.ts`. */
 export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
   checkOptions(options)
   await using starting = new Undo()
@@ -104,7 +104,7 @@ const named = (plugin: ClusterPlugin, index: number): NamedPlugin => ({
   plugin,
 })
 
-/** What `kubestage up` would make of its flags, with what was given instead. */
+/** Returns the settings that `kubestage up` has by default, with the given options in their place. */
 function settingsFor(options: StartClusterOptions): ClusterSettings {
   const { apiOnly = false, simulatedNodes = 0, time = 'real' } = options
   const values = defaultsOf(clusterOptions)
@@ -133,7 +133,7 @@ function settingsFor(options: StartClusterOptions): ClusterSettings {
   }
 }
 
-/** Those of the options that were given, in milliseconds. */
+/** Returns the options about leader election that were given, in milliseconds. */
 function electionFlags(options: StartClusterOptions): Partial<ElectionFlags> {
   const names = Object.keys(electionOptions) as (keyof ElectionFlags)[]
   const given = names.filter((name) => options[name] !== undefined)

@@ -1,22 +1,22 @@
-/** How a test ended, from what its runner gives to `afterEach`. */
+/** Says how a test ended, as far as its runner tells `afterEach`. */
 export interface TestOutcome {
   name: string
   failed: boolean
-  /** Of the failure; empty where the runner does not say. */
+  /** Message of the failure; empty if the runner does not report it. */
   message: string
 }
 
-/** What tap gives: the test. */
+/** Argument that tap passes: the test. */
 interface TapTest {
   passing(): boolean
   fullname?: string
   name: string
 }
-/** What vitest gives: the context of the test. */
+/** Argument that vitest passes: the test's context. */
 interface VitestContext {
   task: { name: string; suite?: { name?: string }; result?: { state?: string; errors?: { message?: string }[] } }
 }
-/** What node:test gives: the context of the test. */
+/** Argument that node:test passes: the test's context. */
 interface NodeTestContext {
   passed: boolean
   fullName?: string
@@ -24,10 +24,10 @@ interface NodeTestContext {
   error?: unknown
 }
 
-/** What tap, vitest and node:test give to the functions of `afterEach`. */
+/** Describes the arguments that tap, vitest and node:test pass to the functions of `afterEach`. */
 export type EndedTest = TapTest | VitestContext | NodeTestContext
 
-/** Throws an Error for what no known runner gives. */
+/** Reads the outcome of a test. Throws an Error for the argument of an unknown runner. */
 export function outcomeOf(test: EndedTest): TestOutcome {
   if (isMap(test) && 'passing' in test && typeof test.passing === 'function')
     return { name: (test.fullname ?? test.name).replace(/^.* > TAP > /, ''), failed: !test.passing(), message: '' }

@@ -6,25 +6,25 @@ import type { Clock } from '../shared/clock/clock.ts'
 import type { RecordedMark, RecordHeader, RecordLine } from '../shared/record/format.ts'
 import { type EndedTest, outcomeOf } from './test-outcome.ts'
 
-/** What one test may leave in memory; a test with more loses its beginning. */
+/** Bounds the record of one test in memory; a longer record loses its beginning. */
 const maxBytes = 64 * 1024 * 1024
 const maxText = 1_000
 const newline = 0x0a
-/** How long the last lines may take to arrive. */
+/** Time limit for the last lines to arrive. */
 const markTimeoutMs = 2_000
 
 interface Parts {
-  /** Where records go. */
+  /** Folder of the records. */
   folder: string
   feed: RecordFeed
-  /** Of the cluster. */
+  /** Clock of the cluster. */
   clock: Clock
-  /** Of the machine. */
+  /** Clock of the machine. */
   machine: Clock
   say(line: string): void
 }
 
-/** The record of what happens during each test; that of a test that fails becomes a file. */
+/** Records what happens during each test, and keeps the records of failed tests as files. */
 export class TestRecords {
   readonly #parts: Parts
   #current: Recording
@@ -79,7 +79,7 @@ export class TestRecords {
 
 /** Collects the lines of a record. */
 class Recording extends Writable {
-  /** What came before is left out. */
+  /** The beginning of the record was dropped. */
   isCut = false
   readonly #chunks: Buffer[] = []
   readonly #isFull: () => void
@@ -105,7 +105,7 @@ class Recording extends Writable {
     })
   }
 
-  /** All lines; the header has the title. */
+  /** Returns all lines; the header has the title. */
   text(title: string): Buffer {
     const all = Buffer.concat(this.#chunks)
     const end = all.indexOf(newline)
@@ -118,7 +118,7 @@ class Recording extends Writable {
   }
 }
 
-/** A file named after the test; a number is added where there is one already. Resolves to its path. */
+/** Writes a file named after the test, with a number if the name is taken. Resolves to its path. */
 function writeNew(folder: string, name: string, bytes: Uint8Array): string {
   mkdirSync(folder, { recursive: true })
   const base =

@@ -4,26 +4,29 @@ import { toTime } from '../shared/clock/timestamp.ts'
 import { issueCertificate, type KeyPair } from '../shared/pki/certificate.ts'
 import { kubeconfig } from '../shared/pki/kubeconfig-file.ts'
 
-/** The user that a client is to the server. Roles decide what it may; the group `system:masters` may everything. */
+/**
+ * Names the user that the server sees behind a client. Roles decide what the user may do; the group `system:masters`
+ * may do everything.
+ */
 export interface ClusterUser {
   name: string
   groups?: readonly string[]
 }
 
-/** Ways in for programs under test. */
+/** Gives programs under test access to the cluster. */
 export interface Users {
-  /** The text of a kubeconfig with a certificate of that user, which need not be known before. */
+  /** Returns the text of a kubeconfig with a certificate of the user. The user need not exist before. */
   kubeconfigOf(user: ClusterUser): string
   /**
-   * A client of `@kubernetes/client-node`: `await cluster.apiClient(CoreV1Api)`. Default: as the administrator. Rejects
-   * when that package is not there.
+   * Resolves to a client of `@kubernetes/client-node`: `await cluster.apiClient(CoreV1Api)`. Default user: the
+   * administrator. Rejects if that package is not installed.
    */
   apiClient<Api extends ApiType>(api: ApiConstructor<Api>, user?: ClusterUser): Promise<Api>
 }
 
 const dayMs = 86_400_000
 
-/** `clock`: the machine's. */
+/** Creates the access for users. `clock` is the machine's clock. */
 export function createUsers({
   server,
   ca,

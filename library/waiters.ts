@@ -5,33 +5,39 @@ import { terminations } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { type Duration, toMs } from './duration.ts'
 
-/** Which objects are looked at. */
+/** Selects the objects of a wait. */
 export interface Target {
   namespace?: string
   name?: string
   labelSelector?: string
 }
 export interface WaitOptions {
-  /** Default 10 s, of the machine. */
+  /** Time limit on the machine's clock. Default 10 s. */
   timeout?: Duration
 }
 
 const patience = '10s'
 
-/** What waits on watches, and so neither polls nor misses anything in between. */
+/** Waits by watches, and so neither polls nor misses a change. */
 export interface Waiters {
-  /** Resolves to the first such object for which the condition holds; rejects with the last state seen. */
+  /**
+   * Resolves to the first matching object for which the condition holds. Rejects after the timeout, with the last state
+   * seen.
+   */
   waitFor<T extends object = KubeObject>(
     resource: Resource,
     target: Target,
     condition: (object: T) => boolean,
     options?: WaitOptions,
   ): Promise<T>
-  /** Resolves when the object is gone; at once if there is none. */
+  /** Resolves when the object is gone, or if it does not exist. Rejects after the timeout. */
   waitForDeleted(resource: Resource, target: Target & { name: string }, options?: WaitOptions): Promise<void>
 }
 
-/** `clock`: the machine's. A wait that is open when `closing` aborts is rejected with its reason. */
+/**
+ * Creates the waiters. `clock` is the machine's clock. An open wait is rejected with the reason of `closing` when
+ * `closing` aborts.
+ */
 export function createWaiters(client: Client, clock: Clock, closing: AbortSignal): Waiters {
   const follow = async <Found>(
     resource: Resource,
@@ -96,11 +102,11 @@ export function createWaiters(client: Client, clock: Clock, closing: AbortSignal
   }
 }
 
-/** managedFields are half of most objects, and no wait is about them. */
+/** Leaves managedFields out: they are half of most objects, and no wait is about them. */
 const show = (object: KubeObject): string =>
   JSON.stringify(object, (key, value) => (key === 'managedFields' ? undefined : value))
 
-/** The records of how pods were stopped. */
+/** Gives access to the Terminations: the records of how pods were stopped. */
 export class Terminations {
   readonly #client: Client
   readonly #waiters: Waiters
@@ -110,12 +116,12 @@ export class Terminations {
     this.#waiters = waiters
   }
 
-  /** In one namespace, or in all. */
+  /** Resolves to the records of one namespace or, by default, of all. */
   async list(namespace?: string): Promise<Termination[]> {
     return (await this.#client.list<Termination>(terminations, { namespace })).items
   }
 
-  /** Resolves to the pod's record, when it is written. */
+  /** Resolves to the pod's record when it is written. Rejects after the timeout. */
   of(
     podName: string,
     { namespace = 'default', ...options }: WaitOptions & { namespace?: string } = {},

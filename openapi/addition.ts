@@ -1,6 +1,7 @@
 /**
- * What this project's API has beyond Kubernetes': the Pod Termination Reason proposal, and the record of a termination.
- * Written as schema fragments with Go facts beside them, merged into the generated data.
+ * Describes an addition of this project to the Kubernetes API: the Pod Termination Reason proposal, and the record of a
+ * termination. Additions are schema fragments with the facts that Go types would have, and are merged into the
+ * generated data.
  */
 export interface Addition {
   /** OpenAPI name of the type that is added, or gets fields. */
@@ -8,7 +9,7 @@ export interface Addition {
   /** For a new type: the type whose fields it has besides its own. */
   extends?: string
   description?: string
-  /** For a kind of its own: what it is called in the API. */
+  /** Group, version and kind, if the type is a kind of the API. */
   kind?: { group: string; version: string; kind: string }
   fields: Record<string, AddedField>
 }

@@ -4,7 +4,7 @@ import { terminationRecord } from './termination-record.ts'
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1'
 const core = 'io.k8s.api.core.v1'
 
-/** All that is merged into the generated data. */
+/** Lists all additions that are merged into the generated data. */
 export const additions: Addition[] = [
   {
     type: `${meta}.DeleteOptions`,

@@ -11,7 +11,10 @@ export interface Option {
 const read = <T>(name: string): T => JSON.parse(readFileSync(new URL(`data/${name}`, import.meta.url), 'utf8')) as T
 let options: Record<string, Record<string, Option>> | undefined
 
-/** By Go name of the type, e.g. `PodLogOptions`; empty for a type without query parameters. */
+/**
+ * Returns the query parameters of a type by its Go name, such as `PodLogOptions`; empty for a type without query
+ * parameters.
+ */
 export function optionsOf(type: string): Record<string, Option> {
   options ??= read('options.json')
   return options?.[type] ?? {}

@@ -1,7 +1,7 @@
 /** The generated component schemas, with patch and list markers: parsed at the first question. */
 import { readFileSync } from 'node:fs'
 
-/** As much of an OpenAPI 3 schema as merging and explaining need. */
+/** Describes the part of an OpenAPI 3 schema that merging and explaining need. */
 export interface OpenApiSchema {
   type?: string
   format?: string
@@ -32,12 +32,12 @@ function load(): Record<string, OpenApiSchema> {
   return schemas
 }
 
-/** By OpenAPI name, e.g. `io.k8s.api.core.v1.Pod`. */
+/** Returns a schema by its OpenAPI name, such as `io.k8s.api.core.v1.Pod`; undefined if there is none. */
 export const openApiSchema = (name: string): OpenApiSchema | undefined => load()[name]
-/** All of them, by name. */
+/** Returns all schemas with their OpenAPI names. */
 export const openApiSchemas = (): [name: string, schema: OpenApiSchema][] => Object.entries(load())
 
-/** Name of the schema a property refers to. */
+/** Returns the name of the schema that a property refers to; undefined if it refers to none. */
 export function referredSchema(schema: OpenApiSchema): string | undefined {
   const reference = schema.$ref ?? schema.allOf?.[0]?.$ref
   return reference?.slice(reference.lastIndexOf('/') + 1)

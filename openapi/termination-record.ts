@@ -21,7 +21,7 @@ const list = (go: string, of: string, description: string): AddedField => ({
   description,
 })
 
-/** In the order in which dumps and `kubectl explain` show them. */
+/** Adds the types of a Termination. The order of the fields is the order in dumps and in `kubectl explain`. */
 export const terminationRecord: Addition[] = [
   {
     type: `${own}.Termination`,

@@ -20,7 +20,7 @@ export type FieldKind =
   | 'list'
   | 'map'
 
-/** What a value may be, wherever it stands. */
+/** Describes the type of a value: of a field, a list's element or a map's value. */
 export interface ValueType {
   kind: FieldKind
   /** Upstream holds a pointer: empty is a value of its own, absent is null. */
@@ -119,7 +119,10 @@ function compile(name: string, table: Row[]): StructType {
   }
 }
 
-/** By OpenAPI name, e.g. `io.k8s.api.core.v1.Pod`. */
+/**
+ * Returns a type by its OpenAPI name, such as `io.k8s.api.core.v1.Pod`. Throws an Error if the generated table does not
+ * have it.
+ */
 export function structType(name: string): StructType {
   let struct = structs.get(name)
   if (!struct) {
@@ -137,7 +140,7 @@ export const hasStructType = (name: string): boolean => {
   return structs.has(name) || rows[name] !== undefined
 }
 
-/** What upstream writes for a value that was never set. */
+/** Returns the value that upstream writes for a value that was never set. */
 export function zeroValue(type: ValueType): unknown {
   if (type.pointer) return null
   switch (type.kind) {

@@ -12,7 +12,7 @@ interface Wish {
   reason?: string
 }
 
-/** The sentence with which the server answers. */
+/** Returns the sentence with which the server answers. */
 async function act(wish: Wish): Promise<string> {
   const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(wish) }
   try {
@@ -23,7 +23,7 @@ async function act(wish: Wish): Promise<string> {
   }
 }
 
-/** What may be done to nodes, where the link of the page allows it. */
+/** Shows the actions on nodes, if the link of the page allows actions. */
 export function NodeActions({ story }: { story: Story }): JSX.Element {
   const [said, say] = useState('')
   const button = (label: string, wish: Wish): JSX.Element =>
@@ -45,7 +45,7 @@ export function NodeActions({ story }: { story: Story }): JSX.Element {
   ])
 }
 
-/** Deletes the pod that is shown, for a reason. */
+/** Shows a button that deletes the selected pod, for a reason. */
 export function PodActions({ pod: { namespace, name } }: { pod: PodStory }): JSX.Element {
   const [said, say] = useState('')
   const [reason, setReason] = useState('')

@@ -6,12 +6,12 @@ import type { Grouping } from '../views/timeline/geometry.ts'
 export const tabs = ['Timeline', 'One death', 'Rollout', 'Journal', 'Nodes', 'Object'] as const
 export type Tab = (typeof tabs)[number]
 
-/** What the page shows, as its address says it: it can be sent to others. */
+/** Holds what the page shows. It is stored in the page's address, so that a user can send a link to the same view. */
 export interface Address {
   tab: Tab
-  /** `namespace/name`, or a UID; empty: none is chosen. */
+  /** `namespace/name`, or a UID; empty if no pod is selected. */
   pod: string
-  /** Of pods: labels, or words. */
+  /** Filters pods by labels, or by words. */
   filter: string
   grouping: Grouping
   /** Absent: the whole record. */
@@ -19,10 +19,12 @@ export interface Address {
 }
 
 const nameOf = (tab: Tab): string => tab.toLowerCase().replace(' ', '-')
-/** These need no escape in a fragment, and are easier to read without. */
+/** Characters that need no escape in a fragment and are easier to read without. */
 const readable = (text: string): string => text.replace(/%(2F|3A|3D|2C)/g, (code) => decodeURIComponent(code))
 
-/** `#timeline?pod=default/web-1&from=2030-01-01T10:00:00.000Z&to=…&filter=app=web`. */
+/**
+ * Returns the fragment of an address: `#timeline?pod=default/web-1&from=2030-01-01T10:00:00.000Z&to=…&filter=app=web`.
+ */
 export function hashOf({ tab, pod, filter, grouping, window }: Address): string {
   const query = new URLSearchParams()
   if (pod) query.set('pod', pod)
@@ -36,7 +38,7 @@ export function hashOf({ tab, pod, filter, grouping, window }: Address): string 
   return `#${nameOf(tab)}${text && `?${text}`}`
 }
 
-/** The reverse; what it does not know is left out. */
+/** Reads an address from a fragment. Unknown parts are left out. */
 export function addressOf(hash: string): Address {
   const [name = '', ...rest] = hash.replace(/^#/, '').split('?')
   const query = new URLSearchParams(rest.join('?'))
@@ -50,7 +52,7 @@ export function addressOf(hash: string): Address {
   }
 }
 
-/** By its name, unless a later pod has the same. */
+/** Returns how an address refers to a pod: by its name, or by its UID if a later pod has the same name. */
 export const podAddress = (story: Story, { namespace, name, uid }: PodStory): string =>
   story.podNamed(namespace, name)?.uid === uid ? `${namespace}/${name}` : uid
 

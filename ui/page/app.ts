@@ -23,7 +23,7 @@ import { centred } from './window.ts'
 
 export interface AppProps {
   story: Story
-  /** Grows with what the story has been told. */
+  /** Number of lines that the story has; a change renders the page again. */
   version: number
   source: SourceState
   nowMs: number
@@ -121,7 +121,7 @@ function Pane({ story, pod, window, nowMs, address, change, source, choose }: Pa
   ])
 }
 
-/** On every view: what went wrong for clients. */
+/** Shows on every view which requests were lost. */
 function LostWords({ story, onClick }: { story: Story; onClick(): void }): JSX.Element | null {
   const losses = lossesOf(story)
   if (!losses) return null
@@ -143,7 +143,10 @@ function DeathPanel({ story, pod, width }: { story: Story; pod: PodStory; width:
   ])
 }
 
-/** Where none is chosen: the pod that lost most, or else the one that ended last. */
+/**
+ * Returns the pod that is shown while none is selected: the pod that lost most requests, or else the one that ended
+ * last.
+ */
 const tellingPod = (story: Story): PodStory | undefined =>
   blames(story)[0]?.pod ?? [...story.pods.values()].findLast(({ deaths }) => deaths.length > 0)
 
@@ -202,7 +205,7 @@ function RolloutPanel({ story, window, width, open }: Shared & { open(pod: PodSt
   ])
 }
 
-/** Of the element, as it changes. */
+/** Returns a reference for an element, and the element's width as it changes. */
 function useWidth(): [{ current: HTMLDivElement | null }, number] {
   const ref = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(() => Math.max(300, document.documentElement.clientWidth - 34))

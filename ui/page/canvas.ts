@@ -34,7 +34,7 @@ const names = [
 ]
 const font = 'ui-sans-serif, system-ui, sans-serif'
 
-/** The same lanes as the SVG, of those that are in sight: for thousands of pods. */
+/** Draws the same lanes as the SVG, but only those in sight, so that thousands of pods stay fast. */
 export function draw(canvas: HTMLCanvasElement, scene: Scene): void {
   const { rows, window, width, height, scrollTop } = scene
   const ratio = devicePixelRatio || 1

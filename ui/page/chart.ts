@@ -8,10 +8,10 @@ import { labelWidth, Overview, Timeline, TimelineHead } from '../views/timeline/
 import { draw } from './canvas.ts'
 import { panned, windowAfterKey, zoomed } from './window.ts'
 
-/** More lanes than that are drawn on a canvas. */
+/** More lanes than this are drawn on a canvas. */
 export const mostSvgRows = 400
 
-/** A pointer that moves so little chooses what it is on. */
+/** A pointer that moves less than this selects what is below it. */
 const clickPixels = 3
 
 interface Props {
@@ -72,7 +72,7 @@ export function Chart(props: Props): JSX.Element {
   ])
 }
 
-/** The lanes on a canvas that is as high as what is in sight. */
+/** Shows the lanes on a canvas as high as the visible part. */
 function Lanes({ rows, window, width, nowMs, selectedUid, onSelect }: Props): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null)
   const [scrollTop, setScrollTop] = useState(0)

@@ -2,10 +2,10 @@ import { h, type JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { type Address, hashOf } from './address.ts'
 
-/** How long the button says what it has done. */
+/** How long the button reports its result. */
 const saidMs = 2_000
 
-/** Copies an address that shows the same to others. */
+/** Copies an address that opens the same view. */
 export function CopyLink({ address }: { address: Address }): JSX.Element {
   const [said, say] = useState('')
   const copy = async (): Promise<void> => {

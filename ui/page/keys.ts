@@ -1,7 +1,7 @@
 import { h, type JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
-/** Keys that work wherever the focus is, but for places where people write. */
+/** Keys that work wherever the focus is, except in text fields. */
 export function useKeys(keys: Readonly<Record<string, () => void>>): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
@@ -30,7 +30,7 @@ const help: readonly (readonly [string, string])[] = [
   ['?', 'these keys'],
 ]
 
-/** The keys of the page. `Esc` closes it. */
+/** Shows the keys of the page in a dialog, which `Esc` closes. */
 export function Help({ isOpen, close }: { isOpen: boolean; close(): void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {

@@ -1,12 +1,15 @@
 import type { RecordLine } from '../../shared/record/format.ts'
 
-/** The longest line that is read; a longer one is left out. */
+/** Bounds the length of a line; longer lines are left out. */
 const maxLine = 16 * 1024 * 1024
 
-/** Lines of a record from pieces of text. A line that is not whole, or not JSON, is left out and counted. */
+/**
+ * Parses the lines of a record from pieces of text. Incomplete lines, and lines that are not JSON, are left out and
+ * counted.
+ */
 export class LineReader {
   bad = 0
-  /** The last line is not whole: its writer, or a copy of it, was cut off. */
+  /** The last line is incomplete: its writer, or a copy of it, was interrupted. */
   isCut = false
   #rest = ''
 
@@ -21,7 +24,7 @@ export class LineReader {
     return parsed
   }
 
-  /** What is left is a line only if it is whole. */
+  /** Parses the rest, which is a line only if it is complete. */
   end(): RecordLine[] {
     const parsed = this.#parse(this.#rest)
     this.isCut = this.#rest.trim() !== '' && parsed.length === 0

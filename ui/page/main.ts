@@ -15,11 +15,11 @@ const root = document.getElementById('page') ?? document.body.appendChild(docume
 
 const story = new Story()
 let source: SourceState = { kind: 'connecting', text: 'Connecting …' }
-/** By the clock of this machine, when the newest line came. */
+/** When the newest line came, by the clock of this machine. */
 let newestMs = 0
 let isDue = false
 
-/** Not more often than four times a second: a page that is busy with drawing does not read. */
+/** Renders at most four times a second: while the page draws, it does not read. */
 const drawEveryMs = 250
 function due(): void {
   if (isDue) return

@@ -6,14 +6,14 @@ interface PodChoiceProps {
   story: Story
   pod: PodStory
   select(pod: PodStory): void
-  /** Only pods that have ended, with how. */
+  /** Offers only pods that have ended, and says how. */
   hasEnded: boolean
 }
 
-/** More are found in the timeline, by its filter. */
+/** Bounds the list; the filter of the timeline finds the others. */
 const mostPods = 500
 
-/** Which pod a view shows: the latest that it could show, and the one that it does. */
+/** Lets the user choose the pod that a view shows, among the latest ones and the current one. */
 export function PodChoice({ story, pod, select, hasEnded }: PodChoiceProps): JSX.Element {
   const all = [...story.pods.values()].filter(({ deaths }) => !hasEnded || deaths.length > 0)
   const latest = all.slice(-mostPods)

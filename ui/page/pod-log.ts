@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { PodStory } from '../story/model.ts'
 import { listAt, plain, textAt } from '../story/text.ts'
 
-/** The server sends the last lines, and not more than this. */
+/** Bounds the log: the server sends the last lines. */
 const maxText = 65_536
 
 async function lastLines({ namespace, name }: PodStory, container: string): Promise<string> {
@@ -17,7 +17,7 @@ async function lastLines({ namespace, name }: PodStory, container: string): Prom
   }
 }
 
-/** The last lines that a container of the pod has written. Only a cluster has them: a record has no logs. */
+/** Shows the last lines that a container of the pod has written. Only a cluster has them: a record has no logs. */
 export function PodLog({ pod }: { pod: PodStory }): JSX.Element {
   const containers = listAt(pod.object, 'spec', 'containers').map((container) => textAt(container, 'name'))
   const [chosen, choose] = useState('')

@@ -10,7 +10,7 @@ import { CopyLink } from './copy-link.ts'
 import { PodLog } from './pod-log.ts'
 
 export interface PodPaneProps {
-  /** Requests that it lost. */
+  /** Requests that the pod lost. */
   losses: readonly LossRun[]
   pod: PodStory
   nowMs: number
@@ -19,14 +19,14 @@ export interface PodPaneProps {
   isLive: boolean
   /** Why requests were lost, and what to change. */
   blame: string
-  /** What may be done to the pod. */
+  /** Actions on the pod. */
   actions: JSX.Element | null
   close(): void
   show(tab: 'One death' | 'Object'): void
   onJump(atMs: number): void
 }
 
-/** One pod, beside the timeline: how it ended, its phases, its log and its events. */
+/** Shows a pod beside the timeline: how it ended, its phases, its log and its events. */
 export function PodPane({
   losses,
   pod,
@@ -102,7 +102,7 @@ interface Phase {
   isStep?: boolean
 }
 
-/** The phases, and within the last one the steps of its containers. */
+/** Shows the phases, and within the last one the steps of its containers. */
 function phasesOf({ phases, deaths }: PodStory, nowMs: number): Phase[] {
   const all: Phase[] = phases.map(({ value: name, startMs, endMs = Math.max(nowMs, startMs) }) => ({
     ...{ name, startMs, endMs },
@@ -114,7 +114,7 @@ function phasesOf({ phases, deaths }: PodStory, nowMs: number): Phase[] {
   return all.sort((a, b) => a.startMs - b.startMs || Number(a.isStep ?? false) - Number(b.isStep ?? false))
 }
 
-/** More would be a long walk; the newest count. */
+/** Bounds the list to the newest entries. */
 const mostRows = 60
 
 function Phases({ pod, nowMs }: { pod: PodStory; nowMs: number }): JSX.Element {

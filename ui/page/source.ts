@@ -1,13 +1,13 @@
 import type { RecordLine } from '../../shared/record/format.ts'
 import { LineReader } from './lines.ts'
 
-/** What the page knows of where its lines come from. */
+/** Describes the state of the connection that the lines come from. */
 export interface SourceState {
   kind: 'connecting' | 'live' | 'ended' | 'lost' | 'signed-out'
   text: string
-  /** A record is read: there is no cluster to ask. */
+  /** The lines come from a file, so no cluster can be asked. */
   isFile?: boolean
-  /** Whether the link of the page allows actions. */
+  /** The link of the page allows actions. */
   mayAct?: boolean
 }
 
@@ -18,7 +18,10 @@ interface Listener {
 
 const retryMs = { first: 500, most: 10_000 }
 
-/** Reads `./stream` for good: when it ends it is read again, and a gap is marked. A file's stream ends for good. */
+/**
+ * Reads `./stream` until the page closes: when the stream ends, it is read again, and a gap is marked. The stream of a
+ * file is read once.
+ */
 export async function readStream(url: string, { lines, state }: Listener): Promise<void> {
   let waitMs = retryMs.first
   let wasOpen = false
@@ -47,7 +50,7 @@ export async function readStream(url: string, { lines, state }: Listener): Promi
 
 export const cutOff = 'This record was cut off: its last line is not whole, and what follows is missing'
 
-/** `broken`: the connection was. `cut`: the record ends within a line. */
+/** `broken`: the connection failed. `cut`: the record ends within a line. */
 async function readAll(
   body: ReadableStream<Uint8Array>,
   lines: Listener['lines'],

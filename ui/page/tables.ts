@@ -12,7 +12,7 @@ interface Props {
   onSelect(pod: PodStory): void
 }
 
-/** What the lanes show, in words. */
+/** Shows the pods of the lanes as a table. */
 export function PodTable({ rows, onSelect }: Props): JSX.Element {
   const [count, setCount] = useState(page)
   const pods = rows.flatMap(({ pod }) => (pod ? [pod] : []))
@@ -56,7 +56,7 @@ export interface Happening extends Mark {
   pod?: PodStory
 }
 
-/** Marks of all pods that are shown, of nodes and of people, in the order of their times. */
+/** Shows the marks of all visible pods, of nodes and of people, sorted by time. */
 export function happeningsOf(story: Story, rows: readonly Row[]): Happening[] {
   const pods = rows.flatMap(({ pod }) =>
     pod ? [...pod.marks, ...deathMarks(pod)].map((mark) => ({ ...mark, pod })) : [],

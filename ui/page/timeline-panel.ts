@@ -15,7 +15,7 @@ import { centred, zoomed } from './window.ts'
 
 export interface Shared {
   story: Story
-  /** Grows with what the story has been told. */
+  /** Number of lines that the story has; a change renders the panel again. */
   version: number
   nowMs: number
   window: TimeWindow
@@ -31,7 +31,7 @@ export interface TimelineState extends Shared {
   isFollowing: boolean
   follow(on: boolean): void
   openHelp(on: boolean): void
-  /** There is no present to follow. */
+  /** The record has ended, so there is no present time to follow. */
   isOver: boolean
 }
 

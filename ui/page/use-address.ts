@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Address, addressOf, hashOf } from './address.ts'
 
-/** Browsers refuse addresses that change too often. */
+/** Browsers reject addresses that change too often. */
 const settledMs = 300
 
-/** The address as state. A view that changes is a step in the history of the browser; a window or filter is none. */
+/** Returns the address as state. A new view is a step in the browser's history; a new window or filter is not. */
 export function useAddress(): [Address, (change: Partial<Address>) => void] {
   const [address, set] = useState(() => addressOf(location.hash))
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)

@@ -1,6 +1,6 @@
 import type { TimeWindow } from '../views/time-axis.ts'
 
-/** The narrowest stretch of time that is shown. */
+/** The narrowest window, in milliseconds. */
 const leastMs = 20
 
 export function zoomed({ fromMs, toMs }: TimeWindow, factor: number, share = 0.5): TimeWindow {
@@ -9,13 +9,13 @@ export function zoomed({ fromMs, toMs }: TimeWindow, factor: number, share = 0.5
   return { fromMs: fixedMs - size * share, toMs: fixedMs + size * (1 - share) }
 }
 
-/** By a share of what is shown. */
+/** Moves the window by a share of its width. */
 export function panned({ fromMs, toMs }: TimeWindow, share: number): TimeWindow {
   const by = (toMs - fromMs) * share
   return { fromMs: fromMs + by, toMs: toMs + by }
 }
 
-/** What a key does to the window; undefined: nothing. */
+/** Returns the window after a key was pressed; undefined if the key does not change it. */
 export function windowAfterKey(key: string, window: TimeWindow, whole: TimeWindow): TimeWindow | undefined {
   const size = window.toMs - window.fromMs
   if (key === 'ArrowLeft') return panned(window, -0.15)

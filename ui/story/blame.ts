@@ -2,7 +2,7 @@ import { addLoss, type LossRun } from './losses.ts'
 import type { Death, Load, PodStory } from './model.ts'
 import type { Story } from './story.ts'
 
-/** Requests that were lost, the pod that most likely lost them, why, and what to change. */
+/** Names the pod that most likely lost requests, why, and what to change. */
 export interface Blame {
   pod?: PodStory
   target: string
@@ -13,7 +13,7 @@ export interface Blame {
   remedy: string
 }
 
-/** An interval of a load and the end of a pod are seen by different clocks and processes. */
+/** Tolerance between the interval of a load and the end of a pod, which different clocks and processes report. */
 const slackMs = 1_000
 
 export interface Losses {
@@ -23,10 +23,10 @@ export interface Losses {
   endMs: number
 }
 
-/** Intervals in which requests were lost. */
+/** Returns the intervals in which requests were lost. */
 const badLoads = ({ loads }: Story): Load[] => loads.filter(({ lost, cut }) => lost + cut > 0)
 
-/** All that was lost; undefined for nothing. */
+/** Sums up all lost requests; returns undefined if there were none. */
 export function lossesOf(story: Story): Losses | undefined {
   const [first, ...rest] = badLoads(story)
   if (!first) return undefined
@@ -41,7 +41,7 @@ export function lossesOf(story: Story): Losses | undefined {
   return all
 }
 
-/** What each pod lost, by its UID, in the order of their times. */
+/** Returns the lost requests of each pod, sorted by time, keyed by the pod's UID. */
 export function lossRuns(story: Story): Map<string, LossRun[]> {
   const runs = new Map<string, LossRun[]>()
   const bad = badLoads(story)
@@ -57,13 +57,13 @@ export function lossRuns(story: Story): Map<string, LossRun[]> {
   return runs
 }
 
-/** How long requests were lost after no Service offered any of the pods that are blamed. */
+/** Returns for how many milliseconds requests were lost after no Service offered any of the blamed pods. */
 export function newsLagMs(blamed: readonly Blame[], { endMs }: Losses): number {
   const removed = blamed.flatMap(({ pod }) => pod?.endpointRemovedMs ?? [])
   return removed.length ? Math.max(endMs - Math.max(...removed), 0) : 0
 }
 
-/** One for each pod that lost requests, the worst first. */
+/** Returns an entry for each pod that lost requests, the worst first. */
 export function blames(story: Story): Blame[] {
   const found = new Map<string, Blame>()
   const ended = endedPods(story)
@@ -82,7 +82,7 @@ export function blames(story: Story): Blame[] {
 
 interface EndedPod {
   pod: PodStory
-  /** Since when it may have stopped to answer. */
+  /** When the pod may have stopped answering. */
   startMs: number
 }
 
@@ -92,7 +92,7 @@ const endedPods = (story: Story): EndedPod[] =>
     return startMs === undefined ? [] : [{ pod, startMs }]
   })
 
-/** The pod itself, or the one whose processes ended nearest to the interval. */
+/** Returns the target pod, or else the pod whose processes ended nearest to the interval. */
 function culprit(story: Story, load: Load, ended: readonly EndedPod[]): PodStory | undefined {
   const [kind, name = ''] = load.target.split('/')
   if (kind === 'pod') return (load.uid && story.pods.get(load.uid)) || story.podNamed(load.namespace, name)
@@ -107,7 +107,7 @@ function culprit(story: Story, load: Load, ended: readonly EndedPod[]): PodStory
   return best
 }
 
-/** Since when it may have stopped to answer: TERM, or the end of its processes. */
+/** Returns when the pod may have stopped answering: at TERM, or when its processes ended. */
 function unavailableMs(pod: PodStory): number | undefined {
   const segments = pod.deaths.at(-1)?.containers.flatMap((container) => container.segments) ?? []
   return segments.find(({ kind }) => kind === 'term')?.startMs ?? pod.processEndMs
@@ -115,7 +115,7 @@ function unavailableMs(pod: PodStory): number | undefined {
 
 const sleepHook = 'Add a preStop hook that waits, such as sleep: {seconds: 5}, so that it serves until clients know.'
 
-/** What proxies and clients may take until they no longer send to an address. */
+/** How long proxies and clients may still send to an address that was removed. */
 const newsMs = 5_000
 
 const hasHook = (death: Death | undefined): boolean =>

@@ -2,10 +2,10 @@ import type { RecordedObject } from '../../shared/record/format.ts'
 import type { Ask, ContainerDeath, Death, Segment, SegmentKind } from './model.ts'
 import { at, listAt, msOf, numberAt, plain, textAt } from './text.ts'
 
-/** Of a hook's output: all that a Termination has of it, and not more. */
+/** Bounds a hook's output, at the length that a Termination keeps. */
 const maxOutput = 10_000
 
-/** What a Termination says (shared/api/termination.ts). */
+/** Reads a Termination (shared/api/termination.ts). */
 export function deathOf(object: RecordedObject): Death {
   const startMs = msOf(at(object, 'startTime')) ?? 0
   const endMs = msOf(at(object, 'endTime')) ?? startMs
@@ -31,7 +31,7 @@ function askOf(request: unknown, otherwiseMs: number): Ask {
   }
 }
 
-/** A time of whole seconds, of something before `beforeMs`: as late in its second as it can be. */
+/** Places a time of whole seconds as late in its second as possible, but before `beforeMs`. */
 const withinSecond = (ms: number, beforeMs: number): number =>
   ms % 1_000 ? ms : Math.max(ms, Math.min(ms + 999, beforeMs))
 

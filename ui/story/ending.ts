@@ -2,15 +2,15 @@ import type { ContainerDeath, Death, PodStory } from './model.ts'
 import { backOffOf } from './pod.ts'
 import { at, listAt, numberAt, textAt } from './text.ts'
 
-/** How a pod ended, in a few words. */
+/** Says how a pod ended, in a few words. */
 export interface Ending {
-  /** `137 · ignored TERM · 8.0 s`. */
+  /** Text such as `137 · ignored TERM · 8.0 s`. */
   text: string
-  /** It did not end as it should. */
+  /** The pod did not end as it should. */
   isBad: boolean
 }
 
-/** Verdicts whose type does not say it by its own words (shared/api/termination.ts). */
+/** Words for verdicts whose type is not readable as it is (shared/api/termination.ts). */
 const verdicts: Readonly<Record<string, string>> = {
   NoHandler: 'no TERM handler',
   IgnoredSignal: 'ignored TERM',
@@ -19,7 +19,7 @@ const verdicts: Readonly<Record<string, string>> = {
 }
 const good: ReadonlySet<string> = new Set(['Stopped', 'Completed'])
 
-/** `KilledAtDeadline`: `killed at deadline`. */
+/** Returns the type of a verdict as words: `KilledAtDeadline` becomes `killed at deadline`. */
 const spaced = (type: string): string => {
   const text = type.replace(/(?<=[a-z])[A-Z](?=[a-z])/g, (letter) => ` ${letter.toLowerCase()}`)
   return /^[A-Z][a-z]/.test(text) ? text[0]!.toLowerCase() + text.slice(1) : text
@@ -30,7 +30,10 @@ const seconds = (ms: number): string => (ms < 999.5 ? `${Math.round(ms)} ms` : `
 const joined = (...parts: (string | number | undefined)[]): string =>
   parts.filter((part) => part !== undefined && part !== '').join(' · ')
 
-/** Of a pod that has ended, or is not started for now; undefined for one that runs. */
+/**
+ * Describes the end of a pod that has ended, or whose container is not started for now; returns undefined for a running
+ * pod.
+ */
 export function endingOf(pod: PodStory): Ending | undefined {
   const isOver = pod.goneMs !== undefined || pod.endPhase !== ''
   const death = pod.deaths.at(-1)
@@ -57,7 +60,7 @@ function endingOfDeath(death: Death): Ending {
   return { text, isBad: !good.has(type) }
 }
 
-/** The container that ended otherwise than it should, or else the one that ended last. */
+/** Returns a container that ended badly, or else the one that ended last. */
 function worstDeath({ containers }: Death): ContainerDeath | undefined {
   return containers.find(({ verdictType }) => !good.has(verdictType)) ?? containers.at(-1)
 }
@@ -70,7 +73,7 @@ const endedContainers = ({ object }: PodStory): unknown[] =>
 const worstOf = (terminated: readonly unknown[]): unknown =>
   terminated.find((each) => numberAt(each, 'exitCode') !== 0) ?? terminated.at(-1)
 
-/** Exit codes of a pod's containers, the last that are known. */
+/** Returns the last known exit codes of a pod's containers. */
 export function exitCodesOf(pod: PodStory): number[] {
   const ofDeaths = pod.deaths.flatMap(({ containers }) => containers.map(({ exitCode }) => exitCode))
   const codes = [...ofDeaths, ...endedContainers(pod).map((each) => numberAt(each, 'exitCode'))]

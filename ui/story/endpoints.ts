@@ -5,11 +5,11 @@ import { at, listAt, textAt } from './text.ts'
 interface Change {
   service: string
   offered: ReadonlySet<string>
-  /** Pods that it offered until now. */
+  /** Pods that the Service no longer offers. */
   left: string[]
 }
 
-/** Which pods Services offer, from their EndpointSlices. */
+/** Tracks which pods each Service offers, from its EndpointSlices. */
 export class Endpoints {
   readonly #slices = new Map<string, Set<string>>()
 

@@ -1,7 +1,7 @@
 import type { RecordedObject } from '../../shared/record/format.ts'
 import { at, listAt, plain, textAt } from './text.ts'
 
-/** What a preStop hook is, and how it gets the reason, in a few words; empty where the record does not have the pod. */
+/** Describes a preStop hook and how it gets the reason, in a few words; empty if the record does not have the pod. */
 export function hookOf(pod: RecordedObject | undefined, container: string, reason: string): string {
   const spec = listAt(pod, 'spec', 'containers').find((each) => at(each, 'name') === container)
   const hook = at(spec, 'lifecycle', 'preStop')

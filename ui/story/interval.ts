@@ -1,19 +1,22 @@
-/** A state that lasts. Times are milliseconds since the epoch; without an end it lasts still. */
+/** Describes how long a state lasted. Times are milliseconds since the epoch; without an end the state still lasts. */
 export interface Interval<Value = string> {
   value: Value
   startMs: number
   endMs?: number
 }
 
-/** The most states that are kept of one thing; the oldest are forgotten. */
+/** Bounds the states of one object; the oldest are dropped. */
 const maxIntervals = 200
 
-/** From `atMs` on it is `value`; undefined: nothing. The same value goes on. */
+/**
+ * Begins the state `value` at `atMs` and ends the last one; undefined only ends it. An equal value continues the last
+ * state.
+ */
 export function become<Value>(intervals: Interval<Value>[], value: Value | undefined, atMs: number): void {
   const last = intervals.at(-1)
   if (last && last.endMs === undefined) {
     if (last.value === value) return
-    // A state that lasted no time was none.
+    // A state without duration is dropped.
     if (last.startMs >= atMs) intervals.pop()
     else last.endMs = atMs
   }

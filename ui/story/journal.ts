@@ -2,11 +2,11 @@ import type { RecordedRequest } from '../../shared/record/format.ts'
 import { type JournalRow, limits } from './model.ts'
 import { plain } from './text.ts'
 
-/** A loop that does not rest: so many writes of one user to one resource in each of so many seconds. */
+/** Defines a hot loop: so many writes of one user to one resource in each of so many seconds. */
 const hot = { perSecond: 10, seconds: 3 }
 const reads: ReadonlySet<string> = new Set(['get', 'list', 'watch'])
 
-/** Requests by user, verb, resource and second. */
+/** Counts requests by user, verb, resource and second. */
 export class JournalRows {
   readonly rows = new Map<string, JournalRow>()
 

@@ -8,10 +8,10 @@ export interface LossRun {
   cut: number
 }
 
-/** Intervals nearer to each other than this are one stretch. */
+/** Intervals with a shorter gap than this belong to one stretch. */
 const joinMs = 1_000
 
-/** Adds an interval to the last stretch, or begins another. */
+/** Adds an interval to the last stretch, or begins a new one. */
 export function addLoss(runs: LossRun[], { startMs, endMs, lost, cut }: LossRun): void {
   const last = runs.at(-1)
   if (!last || startMs - last.endMs > joinMs) return void runs.push({ startMs, endMs, lost, cut })
@@ -20,14 +20,14 @@ export function addLoss(runs: LossRun[], { startMs, endMs, lost, cut }: LossRun)
   last.cut += cut
 }
 
-/** `12 requests were lost, 1 was cut`. */
+/** Returns words such as `12 requests were lost, 1 was cut`. */
 export function lostWords({ lost, cut }: Pick<LossRun, 'lost' | 'cut'>): string {
   const were = (count: number): string => (count === 1 ? 'was' : 'were')
   const requests = `${lost} ${lost === 1 ? 'request' : 'requests'} ${were(lost)} lost`
   return [lost && requests, cut && `${cut} ${were(cut)} cut`].filter(Boolean).join(', ')
 }
 
-/** What happened to a pod, with each SIGKILL and each stretch of lost requests, in the order of their times. */
+/** Returns all marks of a pod, with one for each SIGKILL and each stretch of lost requests, sorted by time. */
 export function allMarks({ marks, deaths }: PodStory, losses: readonly LossRun[] = []): Mark[] {
   const all = [...marks]
   for (const { containers } of deaths)

@@ -1,9 +1,15 @@
 import type { RecordedObject } from '../../shared/record/format.ts'
 import type { Interval } from './interval.ts'
 
-/** What a page shows of a cluster's history. Texts are ready to be shown; times are milliseconds since the epoch. */
+/**
+ * Holds the history of a cluster as a page shows it. Texts are ready to be shown; times are milliseconds since the
+ * epoch.
+ */
 
-/** `BackOff`: a container is not started for now, since it crashed, or its image cannot be had. */
+/**
+ * Names the phases of a pod. `BackOff`: a container is not started for now, because it crashed, or its image is not
+ * available.
+ */
 export type PodPhase = 'Pending' | 'Running' | 'Ready' | 'BackOff' | 'Terminating' | 'Succeeded' | 'Failed'
 
 export type MarkKind =
@@ -25,11 +31,11 @@ export interface Mark {
 }
 
 export type SegmentKind = 'hook' | 'wait' | 'term' | 'kill'
-/** A part of the end of one container. */
+/** Describes one step of a container's end. */
 export interface Segment {
   container: string
   kind: SegmentKind
-  /** As the record calls it: `PreStop`, `SIGTERM`. */
+  /** Name of the step in the record: `PreStop`, `SIGTERM`. */
   name: string
   startMs: number
   endMs: number
@@ -58,7 +64,7 @@ export interface Ask {
   graceSeconds?: number
 }
 
-/** A Termination: how containers of a pod were stopped. */
+/** Holds a Termination: how containers of a pod were stopped. */
 export interface Death {
   name: string
   startMs: number
@@ -72,7 +78,7 @@ export interface Death {
   used: string
   phase: string
   asks: Ask[]
-  /** When no Service offered the pod any more. */
+  /** When the last Service stopped offering the pod. */
   endpointRemovedMs?: number
   containers: ContainerDeath[]
 }
@@ -84,25 +90,25 @@ export interface PodStory {
   labels: Readonly<Record<string, string>>
   node: string
   owner?: { uid: string; kind: string; name: string }
-  /** `Deployment/web`: what its Termination says, where its owner was not seen. */
+  /** Owner such as `Deployment/web`, from the Termination, if the record does not have the owner. */
   workload: string
   phases: Interval<PodPhase>[]
   marks: Mark[]
-  /** What was reported about the pod, in its own words. */
+  /** Events about the pod, in their own words. */
   events: { atMs: number; text: string }[]
   deaths: Death[]
-  /** The user that asked for an eviction which has not begun yet. */
+  /** User who asked for an eviction that has not begun yet. */
   evictor?: string
   reason: string
   restarts: number
-  /** The grace period that it got, from the moment it was deleted. */
+  /** Grace period of the pod, from its deletion. */
   grace?: { startMs: number; endMs: number }
-  /** How it ended. */
+  /** Final phase of the pod; empty while it runs. */
   endPhase: string
-  /** When its last process had ended. */
+  /** When the pod's last process ended. */
   processEndMs?: number
   endpointRemovedMs?: number
-  /** That offered it at some time. */
+  /** Services that have offered the pod. */
   services: Set<string>
   goneMs?: number
   object?: RecordedObject
@@ -139,7 +145,7 @@ export interface WorkloadStory {
   object?: RecordedObject
 }
 
-/** One user who asks for one thing, by the second. */
+/** Counts the requests of one user for one resource by the second. */
 export interface JournalRow {
   user: string
   verb: string
@@ -149,12 +155,12 @@ export interface JournalRow {
   /** Requests per second since the epoch. */
   seconds: Map<number, number>
   mostPerSecond: number
-  /** Since when it writes the same again and again. */
+  /** Since when the user repeats the same write in a hot loop. */
   hotMs?: number
 }
 
 export interface Load {
-  /** Of the pod in `target`, where the client knew it. */
+  /** UID of the pod in `target`, if the client knew it. */
   uid?: string
   startMs: number
   endMs: number
@@ -181,7 +187,7 @@ export const limits = {
   loads: 20_000,
 } as const
 
-/** Adds, and forgets the oldest above the limit. */
+/** Adds an item, and drops the oldest items above the limit. */
 export function push<Item>(list: Item[], item: Item, limit: number): void {
   list.push(item)
   if (list.length > limit) list.splice(0, list.length - limit)

@@ -3,7 +3,7 @@ import { become, type Interval } from './interval.ts'
 import { limits, type NodeStory, push } from './model.ts'
 import { at, listAt, msOf, textAt } from './text.ts'
 
-/** What happens to be more kinds than a node has. */
+/** Bounds the kinds of pressures and taints of a node. */
 const maxKinds = 50
 
 export const newNode = (uid: string, name: string): NodeStory => ({

@@ -48,7 +48,7 @@ const backOffs: ReadonlySet<string> = new Set([
   ...['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError'],
 ])
 
-/** Why a container of the pod is not started for now, or waits to be started again; empty if none does. */
+/** Returns why a container of the pod is not started for now, or waits to be restarted; empty if none waits. */
 export function backOffOf(object: RecordedObject | undefined): string {
   const policy = at(object, 'spec', 'restartPolicy') ?? 'Always'
   const whyOf = (status: unknown, isInit: boolean): string => {
@@ -65,7 +65,10 @@ export function backOffOf(object: RecordedObject | undefined): string {
   return reasons.find(Boolean) ?? ''
 }
 
-/** Takes what an object says. `isNews`: it is so since `atMs`; otherwise it was so when the record began. */
+/**
+ * Updates the pod from its object. With `isNews` the change happened at `atMs`; otherwise the state is older than the
+ * record.
+ */
 export function seePod(pod: PodStory, object: RecordedObject, atMs: number, isNews: boolean): void {
   pod.object = object
   pod.labels = labelsOf(object)
@@ -93,7 +96,7 @@ function seeEviction(pod: PodStory, object: RecordedObject, phase: PodPhase, atM
   delete pod.evictor
 }
 
-/** It was to be evicted, and was not: what was marked as an eviction is none. */
+/** Marks an eviction as cancelled: it was requested but did not take place. */
 export function cancelEviction(pod: PodStory, atMs: number, text: string): void {
   if (pod.phases.at(-1)?.value === 'Terminating' || pod.goneMs !== undefined) return
   for (const each of pod.marks) if (each.kind === 'eviction') each.kind = 'cancelled'
@@ -107,7 +110,7 @@ export function podGone(pod: PodStory, atMs: number): void {
   if (!pod.endPhase && (phase === 'Succeeded' || phase === 'Failed')) pod.endPhase = phase
 }
 
-/** What is known of the time before the record: when it was made, and since when it is ready. */
+/** Adds what is known about the time before the record: when the pod was created, and since when it is ready. */
 function seeEarlier(pod: PodStory, object: RecordedObject, phase: PodPhase, atMs: number): void {
   const bornMs = msOf(at(object, 'metadata', 'creationTimestamp')) ?? atMs
   const startMs = msOf(at(object, 'status', 'startTime'))
@@ -147,7 +150,7 @@ function seeContainers(pod: PodStory, object: RecordedObject, atMs: number): voi
   else if (!pod.deaths.length) pod.processEndMs = Math.min(Math.max(...(ended as number[])) + 999, atMs)
 }
 
-/** A Termination has the time of the write, lines of a record that of their delivery. */
+/** A Termination has the time of the write, but lines of a record have the time of their delivery. */
 export function endpointRemoved(pod: PodStory, atMs: number): void {
   pod.endpointRemovedMs = atMs
   const last = pod.marks.findLast(({ kind }) => kind === 'endpoint')

@@ -1,4 +1,4 @@
-/** What to change, by the type of a verdict (shared/api/termination.ts); empty where nothing is wrong. */
+/** Says what to change, by the type of a verdict (shared/api/termination.ts); empty if nothing is wrong. */
 const remedies: Readonly<Record<string, string>> = {
   NoHandler: 'PID 1 has no handler for TERM: add one, use the exec form of the command, or run an init.',
   IgnoredSignal: 'It ignores TERM on purpose: handle it, and exit when open work is done.',

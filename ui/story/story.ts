@@ -27,29 +27,30 @@ import { at, msOf, numberAt, plain, textAt } from './text.ts'
 import { newWorkload, seeWorkload, workloadGone, workloadKinds } from './workload.ts'
 
 /**
- * The history of a cluster, from the lines of a record in their order. Bounded: the oldest that is over is forgotten.
+ * Builds the history of a cluster from the lines of a record, in their order. Its size is bounded: the oldest ended
+ * objects are dropped.
  */
 export class Story {
   title = ''
   writer = ''
-  /** Why the record cannot be read wholly; empty when it can. */
+  /** Why parts of the record cannot be read; empty if all can. */
   problem = ''
-  /** Of the first and the last line. */
+  /** Times of the first and the last line. */
   startMs = 0
   endMs = 0
-  /** How many lines it has been made of: it changed when this did. */
+  /** Number of lines so far: a change means that the story changed. */
   lines = 0
   readonly pods = new Map<string, PodStory>()
   readonly nodes = new Map<string, NodeStory>()
   readonly workloads = new Map<string, WorkloadStory>()
   readonly loads: Load[] = []
-  /** Marks of people, and gaps. */
+  /** Marks of people, and gaps in the record. */
   readonly moments: Mark[] = []
   readonly #journal = new JournalRows()
   readonly #endpoints = new Endpoints()
   readonly #podUids = new Map<string, string>()
   #isNews = false
-  /** After a gap: what was seen since. What is not seen again is gone. */
+  /** UIDs that were seen after a gap. Objects that are not seen again are gone. */
   #seen: Set<string> | undefined
 
   get journal(): ReadonlyMap<string, JournalRow> {
@@ -262,7 +263,7 @@ function markKindOf(reason: string, type: string, message: string): MarkKind | u
   return type === 'Warning' ? 'warning' : undefined
 }
 
-/** The first that is over, or else the first. */
+/** Returns the first object that has ended, or else the first. */
 function forgetOldest(all: Map<string, { goneMs?: number }>): void {
   const over = all.entries().find(([, { goneMs }]) => goneMs !== undefined)
   all.delete(over?.[0] ?? all.keys().next().value!)

@@ -8,18 +8,18 @@ export const laneHeight = 60
 const barTop = 18
 const barHeight = 18
 
-/** Labels nearer to each other than this would be hard to tell apart. */
+/** Labels nearer to each other than this are hard to tell apart. */
 const apart = 80
 
 interface DeathLaneProps {
   container: ContainerDeath
-  /** What its hook is. */
+  /** Description of the container's hook. */
   hook: string
   y: number
   scale: TimeScale
 }
 
-/** How one container stopped: its hook is named above its bar, signals and exit code below. */
+/** Shows how one container stopped: its hook is named above its bar, signals and exit code below. */
 export function DeathLane({ container, hook, y, scale }: DeathLaneProps): JSX.Element {
   const { name, segments } = container
   return h('g', { 'data-container': name }, [

@@ -7,10 +7,10 @@ import { type Label, placeLabels } from './labels.ts'
 import { clockOf, durationTicks, offset, span, type TimeScale, words, xOf } from './time-axis.ts'
 import { shorten } from './timeline/shorten.ts'
 
-/** Of the lane of the API server, with the words above it. */
+/** Height of the API server's lane, including the words above it. */
 const serverHeight = 70
 
-/** From the first request to delete it until it was gone, or until `untilMs`, where that is later. */
+/** Returns the time axis, from the first delete request until the pod was gone, or until `untilMs` if that is later. */
 export function deathScale(pod: PodStory, death: Death, width: number, untilMs = 0): TimeScale {
   const asked = death.asks.map(({ atMs }) => atMs)
   const fromMs = Math.min(death.startMs, ...asked)
@@ -28,11 +28,11 @@ interface DeathPictureProps {
   pod: PodStory
   death: Death
   width: number
-  /** The picture goes on until then at least. */
+  /** The picture lasts at least until this time. */
   untilMs?: number
 }
 
-/** One death as a picture: a lane for the API server, one for each container. */
+/** Draws a death: a lane for the API server, and one for each container. */
 export function DeathPicture({ pod, death, width, untilMs }: DeathPictureProps): JSX.Element {
   const scale = deathScale(pod, death, width, untilMs)
   const zeroMs = Math.min(death.startMs, ...death.asks.map(({ atMs }) => atMs))
@@ -92,7 +92,7 @@ function serverMarks(pod: PodStory, death: Death, zeroMs: number, scale: TimeSca
   return marks.flatMap(([ms, text]) => (ms === undefined ? [] : { x: xOf(scale, ms), text }))
 }
 
-/** The picture, and the same in words: each step with its output. */
+/** Shows the picture of each death, and below it each step in words, with its output. */
 export function DeathView({ pod, width }: { pod: PodStory; width: number }): JSX.Element {
   const title = h('h2', null, ['How ', h('bdi', null, pod.name), ' ended'])
   if (!pod.deaths.length) {
@@ -106,7 +106,7 @@ export function DeathView({ pod, width }: { pod: PodStory; width: number }): JSX
   return h('section', null, [title, ...deaths.map((death) => h(OneDeath, { key: death.name, pod, death, width }))])
 }
 
-/** `remedies`: what to change, where more is known than the record says. */
+/** Shows one death. `remedies` says what to change, if more is known than the record says. */
 export function OneDeath({
   pod,
   death,
@@ -148,7 +148,7 @@ export function OneDeath({
 }
 
 interface OneDeathProps extends DeathPictureProps {
-  /** A picture of the same times. */
+  /** Another picture with the same time axis. */
   above?: JSX.Element
   remedies?: readonly string[]
 }

@@ -5,7 +5,7 @@ import { clockOf, type TimeWindow } from './time-axis.ts'
 
 const columns = 120
 
-/** Requests in each of the columns of the time. */
+/** Counts the requests in each column of the time window. */
 export function heatOf(row: JournalRow, { fromMs, toMs }: TimeWindow): number[] {
   const counts = new Array<number>(columns).fill(0)
   const width = Math.max((toMs - fromMs) / columns, 1)
@@ -16,7 +16,7 @@ export function heatOf(row: JournalRow, { fromMs, toMs }: TimeWindow): number[] 
   return counts
 }
 
-/** How often each user made each request: a strip for each, darker where there were more. */
+/** Shows how often each user made each request: a strip for each, darker where there were more. */
 export function JournalView({ story, window }: { story: Story; window: TimeWindow }): JSX.Element {
   const rows = [...story.journal.values()].sort(
     (a, b) => Number(b.hotMs !== undefined) - Number(a.hotMs !== undefined) || b.total - a.total,

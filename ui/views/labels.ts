@@ -1,5 +1,5 @@
 export interface Label {
-  /** Of the mark that it is beside. */
+  /** Position of the label's mark. */
   x: number
   text: string
 }
@@ -7,7 +7,7 @@ export interface Label {
 export interface PlacedLabel extends Label {
   row: number
   anchor: 'start' | 'end'
-  /** Where the text begins or, with the anchor `end`, ends. */
+  /** Where the text begins or, with the anchor `end`, where it ends. */
   textX: number
 }
 
@@ -16,7 +16,7 @@ interface Place extends Omit<PlacedLabel, keyof Label> {
   to: number
 }
 
-/** Of one letter of a soft text, rather too wide than too narrow. */
+/** Estimated width of a letter in soft text, rather too wide than too narrow. */
 const letterWidth = 6.4
 
 interface Edges {
@@ -24,11 +24,11 @@ interface Edges {
   right: number
 }
 
-/** Where a text finds no room it is cut to so many letters. */
+/** Lengths in letters to which a text is cut if there is no room for it. */
 const cuts = [26, 18, 11]
 
 /**
- * Texts `gap` beside their marks, to the right where there is room, in rows where they do not cover each other. A text
+ * Places texts `gap` beside their marks, to the right if there is room, in rows in which they do not overlap. A text
  * without room is cut, or left out.
  */
 export function placeLabels(labels: readonly Label[], rows: number, edges: Edges, gap = 8): PlacedLabel[] {

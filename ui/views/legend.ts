@@ -1,7 +1,7 @@
 import { h, type JSX } from 'preact'
 import { hatches } from './timeline/geometry.ts'
 
-/** What the colours of bars say: a class of the picture's style, and words. */
+/** Explains the colours of bars: each entry has a class of the picture's style, and words. */
 export const bars: readonly (readonly [string, string])[] = [
   ['Pending', 'Pending'],
   ['Running', 'Running, not ready'],

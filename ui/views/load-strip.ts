@@ -1,7 +1,7 @@
 import { h, type JSX } from 'preact'
 import type { LoadBar } from './timeline/geometry.ts'
 
-/** Requests as bars that stand on `bottom`: answered, and lost above them. */
+/** Draws requests as bars that stand on `bottom`: answered ones, and lost ones above them. */
 export const loadStrip = (bars: readonly LoadBar[], bottom: number, height: number): JSX.Element[] =>
   bars.flatMap(({ x, width, answered, lost }) => [
     h('rect', { class: 'answered', x, y: bottom - answered * height, width, height: answered * height }),

@@ -13,7 +13,7 @@ interface Props {
   nowMs: number
 }
 
-/** A lane for each node: ready or lost; below it each pressure and taint. */
+/** Draws a lane for each node, ready or lost, and below it each pressure and taint. */
 export function NodesPicture({ story, window, width, nowMs }: Props): JSX.Element {
   const scale = scaleFor(window, width)
   let y = 24

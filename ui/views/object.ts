@@ -2,10 +2,10 @@ import { dump } from 'js-yaml'
 import { h, type JSX } from 'preact'
 import type { RecordedObject } from '../../shared/record/format.ts'
 
-/** Of one object; more would make the page slow. */
+/** Bounds the characters of one object; more would make the page slow. */
 const maxText = 200_000
 
-/** An object as YAML, with its managed fields folded. */
+/** Shows an object as YAML, with its managed fields folded. */
 export function ObjectView({ object }: { object: RecordedObject }): JSX.Element {
   const { managedFields, ...metadata } = object.metadata
   return h('section', null, [

@@ -12,10 +12,13 @@ const series: readonly (readonly [string, string])[] = [
   ['total', 'all pods'],
 ]
 const lineHeight = 20
-/** A letter's width, as an estimate: a picture is drawn where no browser measures. */
+/** Estimated width of a letter: pictures are drawn without a browser that measures. */
 const perLetter = 6.6
 
-/** What a picture without a page says about its own signs: those that `markup` has. Below it, in as many lines as needed. */
+/**
+ * Draws the legend below a picture without a page, in as many lines as needed. It explains the signs that `markup`
+ * contains.
+ */
 export function pictureLegend(markup: string, width: number): { height: number; of: JSX.Element } {
   const placed: JSX.Element[] = []
   let [x, y] = [6, 8]

@@ -11,7 +11,7 @@ export const deploymentsOf = (story: Story): WorkloadStory[] =>
     ({ kind }) => kind === 'Deployment' || kind === 'StatefulSet' || kind === 'DaemonSet',
   )
 
-/** Its ReplicaSets, the newest first; of other kinds itself. */
+/** Returns the ReplicaSets of a Deployment, the newest first; of other kinds the workload itself. */
 export function setsOf(story: Story, workload: WorkloadStory): WorkloadStory[] {
   const sets = [...story.workloads.values()].filter(
     ({ owner, counts }) => owner === workload.uid && counts.some(({ total }) => total),
@@ -29,7 +29,7 @@ interface Props {
 
 const chart = { top: 24, bottom: 184 }
 
-/** Ready pods of each ReplicaSet over time, their sum, and lost requests below. */
+/** Draws the ready pods of each ReplicaSet over time, their sum, and lost requests below. */
 export function RolloutPicture({ story, workload, window, width }: Props): JSX.Element {
   const scale = { ...window, left: 36, right: width - 10 }
   const sets = setsOf(story, workload)
@@ -72,13 +72,13 @@ export function RolloutPicture({ story, workload, window, width }: Props): JSX.E
   )
 }
 
-/** A bar that ends at `bottom`, and is seen however low it is. */
+/** Draws a bar that ends at `bottom` and has a minimum height. */
 const above = (bottom: number, size: number): { y: number; height: number } => {
   const height = Math.max(size, 4)
   return { y: bottom - height, height }
 }
 
-/** A line of steps: a count holds until the next. */
+/** Returns the path of a stepped line: a count holds until the next. */
 function steps(
   counts: readonly WorkloadCounts[],
   field: 'ready' | 'total',
@@ -95,7 +95,7 @@ function steps(
   return path.join('')
 }
 
-/** How many were missing at worst, since all were ready for the first time. */
+/** Returns the largest number of missing pods since all were ready for the first time. */
 function missingSince(counts: readonly WorkloadCounts[]): number {
   const from = counts.findIndex(({ ready, desired }) => desired > 0 && ready >= desired)
   return Math.max(0, ...counts.slice(from === -1 ? 0 : from).map(({ ready, desired }) => desired - ready))
@@ -143,7 +143,7 @@ function lostFacts({ startMs, endMs }: Losses, afterMs: number): string {
   return `${when}${after} Lost: no connection, or no answer. Cut: the connection broke while it was answered.`
 }
 
-/** Which pods lost requests, why, and what to change. */
+/** Shows which pods lost requests, why, and what to change. */
 export function Lost({ story, onSelect }: Pick<Props, 'story' | 'onSelect'>): JSX.Element {
   const all = blames(story)
   const measured = story.loads.length > 0

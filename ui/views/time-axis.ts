@@ -1,13 +1,13 @@
 import { scaleLinear, scaleUtc } from 'd3-scale'
 import { h, type JSX } from 'preact'
 
-/** The stretch of time that is shown. */
+/** The range of time that is shown. */
 export interface TimeWindow {
   fromMs: number
   toMs: number
 }
 
-/** Where a time is on a picture: `left` of the first, `right` of the last moment. */
+/** Maps time to a picture: `left` is the position of the first moment, `right` of the last. */
 export interface TimeScale extends TimeWindow {
   left: number
   right: number
@@ -16,7 +16,7 @@ export interface TimeScale extends TimeWindow {
 export const xOf = ({ fromMs, toMs, left, right }: TimeScale, ms: number): number =>
   left + ((ms - fromMs) / Math.max(toMs - fromMs, 1)) * (right - left)
 
-/** Left and width of what lasts, cut at the picture's edges; undefined for what is outside. */
+/** Returns left and width of a range of time, cut at the picture's edges; undefined if it lies outside. */
 export function span(scale: TimeScale, startMs: number, endMs: number): { x: number; width: number } | undefined {
   if (endMs < scale.fromMs || startMs > scale.toMs) return undefined
   const x = Math.max(xOf(scale, startMs), scale.left)
@@ -37,7 +37,7 @@ export function ticks(scale: TimeScale): Tick[] {
   return all.filter((_, index) => index % each === 0)
 }
 
-/** Ticks at round durations since `zeroMs`. */
+/** Returns ticks at round durations since `zeroMs`. */
 export function durationTicks(scale: TimeScale, zeroMs: number): Tick[] {
   const count = Math.max(2, Math.floor((scale.right - scale.left) / 110))
   const durations = scaleLinear([0, Math.max(scale.toMs - zeroMs, 1)], [0, 1]).ticks(count)
@@ -46,10 +46,10 @@ export function durationTicks(scale: TimeScale, zeroMs: number): Tick[] {
     .filter(({ x }) => x < scale.right - 35)
 }
 
-/** Of one label of the axis. */
+/** Width of one label of the axis. */
 const labelRoom = 75
 
-/** Labels at `y`, and lines below it down to `bottom`. */
+/** Draws labels at `y`, and lines below them down to `bottom`. */
 export function Axis({ scale, y, bottom }: { scale: TimeScale; y: number; bottom: number }): JSX.Element {
   const all = ticks(scale)
   const marks = all.map(({ x, label }, index) => {
@@ -65,7 +65,7 @@ export function Axis({ scale, y, bottom }: { scale: TimeScale; y: number; bottom
   return h('g', { 'aria-hidden': 'true' }, marks)
 }
 
-/** A duration as people say it. */
+/** Formats a duration for people. */
 export function words(ms: number): string {
   if (ms < 0) return `−${words(-ms)}`
   if (ms < 999.5) return `${Math.round(ms)} ms`
@@ -76,7 +76,7 @@ export function words(ms: number): string {
   return hours ? `${hours} h ${minutes % 60} min` : `${minutes} min ${seconds % 60} s`
 }
 
-/** How long after a beginning something was, or before it: `+1.20 s`, `−2 min 3 s`. */
+/** Formats a time relative to a beginning: `+1.20 s`, `−2 min 3 s`. */
 export const offset = (ms: number): string => (ms < 0 ? words(ms) : `+${words(ms)}`)
 
 export const clockOf = (ms: number): string => (ms ? new Date(ms).toISOString().slice(11, 23) : '')

@@ -2,12 +2,12 @@ import type { PodStory } from '../story/model.ts'
 import type { Story } from '../story/story.ts'
 import type { TimeWindow } from './time-axis.ts'
 
-/** What was there before the record began is shown a little, and not from its birth. */
+/** How much is shown of objects that existed before the record began. */
 const beforeMs = 5_000
-/** How far back ends are shown of pods that only a Termination tells of. */
+/** How far back ends are shown of pods that are known only from a Termination. */
 const endsBeforeMs = 15 * 60_000
 
-/** From the first to the last moment of a story, and a little more. */
+/** Returns the time from the first to the last moment of a story, and a little more. */
 export const wholeOf = ({ startMs, endMs, pods }: Story): TimeWindow => {
   let fromMs = startMs
   for (const pod of pods.values()) {
@@ -19,5 +19,5 @@ export const wholeOf = ({ startMs, endMs, pods }: Story): TimeWindow => {
   return { fromMs, toMs: toMs + (toMs - fromMs) / 100 }
 }
 
-/** Its object was never seen. */
+/** Returns whether the pod's object was never seen. */
 const isTermination = ({ object }: PodStory): boolean => object === undefined

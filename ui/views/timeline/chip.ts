@@ -2,17 +2,17 @@ import { type Ending, endingOf } from '../../story/ending.ts'
 import type { PodStory } from '../../story/model.ts'
 import { type TimeScale, xOf } from '../time-axis.ts'
 
-/** How a pod ended, beside the end of its bar. */
+/** Describes the text beside the end of a pod's bar, which says how the pod ended. */
 export interface Chip extends Ending {
   x: number
   width: number
 }
 
-/** Of one letter, rather too wide than too narrow: a picture is drawn where nothing can be measured. */
+/** Estimated width of a letter, rather too wide than too narrow: pictures are drawn without a browser that measures. */
 const letterWidth = 6.3
 const padding = 5
 export const chipHeight = 15
-/** Of a letter's circle, and a gap. */
+/** Width of a letter's circle, and a gap. */
 const around = 9
 
 /**
@@ -38,7 +38,7 @@ export function chipOf(
   return undefined
 }
 
-/** The text, and then with one part less from the end each time. */
+/** Returns the text, and then shorter ones with one part less from the end each time. */
 const shorter = (text: string): string[] => {
   const parts = text.split(' · ')
   return parts.map((_, index) => parts.slice(0, parts.length - index).join(' · '))
@@ -48,7 +48,7 @@ interface Place {
   endX: number
   scale: TimeScale
   marks: readonly { x: number }[]
-  /** Whether it may stand on the bar. */
+  /** The text may stand on the bar. */
   mayCover: boolean
 }
 

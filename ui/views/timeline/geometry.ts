@@ -10,7 +10,7 @@ export type Grouping = 'workload' | 'node'
 export interface Row {
   key: string
   label: string
-  /** Absent: the heading of a group. */
+  /** Absent in the heading of a group. */
   pod?: PodStory
   /** Requests that the pod lost. */
   losses?: readonly LossRun[]
@@ -22,8 +22,8 @@ export const rowHeight = 22
 export const barHeight = 12
 
 /**
- * Lanes: a heading for each group, then its pods in the order of their births. A pod that ended before the whole begins
- * has none.
+ * Returns the lanes: a heading for each group, then its pods sorted by creation. A pod that ended before the shown time
+ * has no lane.
  */
 export function rowsOf(story: Story, grouping: Grouping, filter: PodFilter = podFilter('')): Row[] {
   const groups = new Map<string, PodStory[]>()
@@ -49,7 +49,7 @@ export function rowsOf(story: Story, grouping: Grouping, filter: PodFilter = pod
   })
 }
 
-/** `Deployment/web`: of the outermost that is known. */
+/** Returns the outermost known owner, such as `Deployment/web`. */
 function workloadOf(story: Story, pod: PodStory): string {
   const owner = pod.owner
   if (!owner) return `${pod.namespace}: ${pod.workload || 'pods without a workload'}`
@@ -63,12 +63,12 @@ export interface Bar {
   kind: string
   x: number
   width: number
-  /** From the middle of the lane, as a share of the bar's height. */
+  /** `inner` bars are lower than the lane's bar. */
   part: 'whole' | 'inner'
   title: string
 }
 
-/** What is drawn of a pod: its phases, and within Terminating the steps of its containers. */
+/** Returns the bars of a pod: its phases, and within Terminating the steps of its containers. */
 export function barsOf(pod: PodStory, scale: TimeScale, nowMs: number): Bar[] {
   const bars: Bar[] = []
   const add = (kind: string, startMs: number, endMs: number, part: Bar['part'], title: string): void => {
@@ -84,7 +84,7 @@ export function barsOf(pod: PodStory, scale: TimeScale, nowMs: number): Bar[] {
   return bars
 }
 
-/** Bars that are hatched, so that they are told apart without colours. */
+/** Bars that are hatched, so that they can be told apart without colours. */
 export const hatches: Readonly<Record<string, 'light' | 'dark'>> = { Pending: 'light', kill: 'light', BackOff: 'dark' }
 
 export interface Band {
@@ -93,7 +93,7 @@ export interface Band {
   title: string
 }
 
-/** When the node of a pod was lost or not ready while the pod was there. */
+/** Returns the bands for the times at which the pod's node was lost or not ready while the pod existed. */
 export function bandsOf({ pod, node }: Row, scale: TimeScale, nowMs: number): Band[] {
   if (!pod || !node) return []
   const [fromMs, toMs] = [bornMs(pod), pod.goneMs ?? Number.POSITIVE_INFINITY]
@@ -104,7 +104,7 @@ export function bandsOf({ pod, node }: Row, scale: TimeScale, nowMs: number): Ba
   })
 }
 
-/** Where requests were lost, below the bar of the pod that lost them. */
+/** Returns the places below a pod's bar where the pod lost requests. */
 export const lossesOf = ({ losses = [] }: Row, scale: TimeScale): Band[] =>
   losses.flatMap((run) => {
     const place = span(scale, run.startMs, run.endMs)
@@ -117,14 +117,14 @@ export const graceOf = ({ grace }: PodStory, scale: TimeScale): { x: number; wid
 export interface PlacedMark extends Mark {
   x: number
 }
-/** Nearer to each other than this, letters cannot be read. */
+/** Letters nearer to each other than this cannot be read. */
 const apart = 12
-/** A letter may stand so far after its time. */
+/** Bounds the distance of a letter from its time. */
 const mostAside = 3 * apart
 
 /**
- * Marks of one kind that would cover each other are one, with the words of all; those of different kinds stand side by
- * side. `marks`: in the order of their times.
+ * Places marks, which are sorted by time. Marks of one kind that would overlap become one with all texts; marks of
+ * different kinds stand side by side.
  */
 export function marksOf(marks: readonly Mark[], scale: TimeScale): PlacedMark[] {
   const placed: PlacedMark[] = []
@@ -142,14 +142,14 @@ export function marksOf(marks: readonly Mark[], scale: TimeScale): PlacedMark[] 
   return placed
 }
 
-/** One letter for each kind of mark, so that colour is not needed. */
+/** Gives each kind of mark a letter, so that colour is not needed. */
 export const markLetters: Readonly<Record<Mark['kind'], string>> = {
   ...{ probe: 'P', restart: 'R', eviction: 'E', cancelled: 'C', endpoint: 'S', kill: 'K', lost: 'L' },
   ...{ warning: '!', note: 'N', failure: '✕', gap: '…' },
 }
 
 const alarms: ReadonlySet<Mark['kind']> = new Set(['kill', 'lost', 'failure'])
-/** Whether a mark is drawn in the colour of what went wrong. */
+/** Returns whether a mark has the colour of errors. */
 export const isAlarm = (kind: Mark['kind']): boolean => alarms.has(kind)
 
 export interface LoadBar {
@@ -158,7 +158,7 @@ export interface LoadBar {
   answered: number
   lost: number
 }
-/** Heights are shares of the greatest count. */
+/** Heights are relative to the greatest count. */
 export function loadBars(loads: readonly Load[], scale: TimeScale): LoadBar[] {
   const shown = loads.filter(({ startMs, endMs }) => endMs >= scale.fromMs && startMs <= scale.toMs)
   const most = shown.reduce((max, { answered, lost, cut }) => Math.max(max, answered + lost + cut), 1)

@@ -34,7 +34,7 @@ export interface LaneProps {
   onSelect?(pod: PodStory): void
 }
 
-/** One pod: its phases, its end, and how it ended. */
+/** Shows a pod: its phases, its end, and how it ended. */
 export function Lane(props: LaneProps): JSX.Element {
   const { row, pod, top, scale, width, nowMs, isSelected, isNodeNamed, onSelect } = props
   const y = top + (rowHeight - barHeight) / 2
@@ -70,7 +70,7 @@ function barOf({ kind, x, width, part, title }: Bar, pod: PodStory, y: number): 
   ]
 }
 
-/** `marks`: letters that its name must not cover; undefined: it has no name. */
+/** `marks` are letters that the band's name must not cover; undefined: the band has no name. */
 function bandOf({ x, width, title }: Band, top: number, marks: readonly PlacedMark[] | undefined): JSX.Element {
   const place = { x, y: top, width, height: rowHeight }
   const textX = x + 6

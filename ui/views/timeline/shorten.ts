@@ -1,4 +1,4 @@
-/** A text cut in its middle to fit: pods of one workload differ at their ends. */
+/** Cuts a text in its middle: pods of one workload differ at their ends. */
 export const shorten = (text: string, pixels: number): string => {
   const most = Math.max(4, Math.floor(pixels / 7))
   if (text.length <= most) return text

@@ -21,7 +21,7 @@ export const labelWidth = (width: number): number => Math.round(Math.min(210, wi
 export const scaleFor = (window: TimeWindow, width: number): TimeScale => ({
   ...{ ...window, left: labelWidth(width), right: width - 8 },
 })
-/** Lanes as SVG: for as many pods as a person reads. */
+/** Draws lanes as SVG, for as many pods as a person reads. */
 export function Timeline({ story, rows, window, width, nowMs, selectedUid, onSelect }: TimelineProps): JSX.Element {
   const scale = scaleFor(window, width)
   const height = rows.length * rowHeight
@@ -65,7 +65,7 @@ export function Timeline({ story, rows, window, width, nowMs, selectedUid, onSel
   ])
 }
 
-/** Stripes over bars: light ones on calm colours, dark ones on alarming ones, and those of a lost node. */
+/** Defines stripes over bars: light ones on calm colours, dark ones on alarming colours, and those of a lost node. */
 const stripes: readonly (readonly [string, string, number])[] = [
   ['light', 'var(--paper)', 0.55],
   ['dark', 'var(--ink)', 0.5],
@@ -86,7 +86,7 @@ const Heading = (row: Row, top: number, width: number): JSX.Element =>
     h('text', { class: 'strong', x: 6, y: top + 15 }, shorten(row.label, width - 12)),
   ])
 
-/** The axis and the strip of requests, above the lanes. */
+/** Draws the axis and the strip of requests above the lanes. */
 export function TimelineHead({ story, window, width }: Pick<TimelineProps, 'story' | 'window' | 'width'>): JSX.Element {
   const scale = scaleFor(window, width)
   const bars = loadBars(story.loads, scale)
@@ -105,7 +105,7 @@ export function TimelineHead({ story, window, width }: Pick<TimelineProps, 'stor
   )
 }
 
-/** The whole record as one strip: how many pods were ready, and what part is shown. */
+/** Draws the whole record as one strip: how many pods were ready, and which part is shown. */
 export function Overview({
   story,
   window,
@@ -141,7 +141,7 @@ export function Overview({
 }
 
 const buckets = 200
-/** Ready pods in each of the buckets of the time. */
+/** Counts the ready pods in each bucket of the time. */
 export function densities(story: Story, { fromMs, toMs }: TimeWindow): number[] {
   const changes = new Array<number>(buckets + 1).fill(0)
   const bucketOf = (ms: number): number =>
