@@ -1,9 +1,7 @@
 import type { ExecAction } from '../../shared/api/types.ts'
 import type { ActionOptions, ActionResult, ActionTarget } from './action.ts'
 
-/**
- * What is kept of the output: of a probe upstream's maxReadLength, of a hook what the record of a termination shows.
- */
+/** Output beyond this size is cut: upstream's maxReadLength for a probe, what a termination record shows for a hook. */
 const maxOutputBytes = { probe: 10 * 1024, hook: 8 * 1024 }
 
 /** Runs a command beside the container's process. Upstream: pkg/probe/exec, pkg/kubelet/lifecycle/handlers.go. */

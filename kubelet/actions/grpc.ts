@@ -7,7 +7,7 @@ import { type ActionOptions, type ActionResult, type ActionTarget, CANCELED } fr
 const serving = 1
 const statusNames = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN']
 const unimplemented = 12
-/** Of an answer; a health check has seven. */
+/** An answer may have this size; a health check has seven bytes. */
 const maxMessageBytes = 64 * 1024
 
 /**

@@ -5,14 +5,11 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { type ActionOptions, type ActionResult, type ActionTarget, CANCELED } from './action.ts'
 import { type HttpRequest, httpRequest, urlOf } from './http-request.ts'
 
-/**
- * Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that are not used
- * here.
- */
+/** An import would load all that node:http exports, among it 16 MB of fetch and WebSocket that are not used here. */
 const http = process.getBuiltinModule('node:http')
 const maxBodyBytes = 10 * 1024
 const maxRedirects = 10
-/** What OpenSSL says of an answer in plain HTTP. */
+/** OpenSSL reports an answer in plain HTTP with these codes. */
 const notTls = new Set([
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'ERR_SSL_PACKET_LENGTH_TOO_LONG',

@@ -26,7 +26,7 @@ export interface ContainerKillerOptions {
   probeGracePeriods: boolean
   /** A failed probe kills a container; whether its own grace period applies. */
   onProbeKill?(type: 'liveness' | 'startup', ownGrace: boolean): void
-  /** How long a program is left to set its signal handlers, from its start. */
+  /** Milliseconds from its start in which a program may set its signal handlers. */
   handlersMs: number
   warn(message: string, pod: Pod): void
   error(message: string, pod: Pod): void
@@ -110,7 +110,7 @@ export class ContainerKiller {
     onProbeKill?.(type, own && probeGracePeriods && !isOfPod)
   }
 
-  /** How much of the time for its signal handlers a program has left. */
+  /** Returns how many milliseconds a program still has to set its signal handlers. */
   #youngMs({ startedAtMs }: ContainerRecord): number {
     const { clock, handlersMs } = this.#options
     return handlersMs - (clock.now() - startedAtMs) / clock.scale

@@ -6,7 +6,7 @@ export const MINIMUM_GRACE_SECONDS = 2
 const MINIMUM_POD_GRACE_SECONDS = 1
 
 export interface GraceInput {
-  /** What an earlier decision gave this pod; 0 for none. */
+  /** The grace period from an earlier decision; 0 if there was none. */
   stored: number
   deletionGracePeriodSeconds?: number
   /** Asked for by an eviction or a shutdown. */

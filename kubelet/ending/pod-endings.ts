@@ -36,7 +36,7 @@ export interface PodEndingsOptions {
   malformed(what: string, pod: Pod): void
 }
 
-/** How long a program is left to set its signal handlers: a real runtime takes this long for its own part. */
+/** A program has this long to set its signal handlers, because a real runtime takes about as long for its own part. */
 const HANDLERS_MS = 30
 
 /**
@@ -83,7 +83,7 @@ export class PodEndings {
     this.#terminations.endsIdle(end)
   }
 
-  /** Nothing of the pod is left to be done. */
+  /** Records the end of a pod of which nothing is left to do. */
   podEnded(podUid: string, end: PodEnd): void {
     this.#terminations.podEnded(podUid, end)
   }

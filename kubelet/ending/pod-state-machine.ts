@@ -13,14 +13,14 @@ export interface PodWork {
   phase: WorkPhase
   /** Seconds for a termination; 0 until one has begun. It only shrinks. */
   graceSeconds: number
-  /** What evictions and the like say in the pod's status. */
+  /** Texts for the pod's status, such as an eviction's reason and message. */
   statusChanges: StatusChange[]
-  /** Why the kubelet itself ended the pod, where it did. */
+  /** The reason why the kubelet itself ended the pod, if it did. */
   cause?: NodeCause
 }
 
 export interface KillOptions {
-  /** At most so many seconds. */
+  /** The longest grace period, in seconds. */
   graceSeconds?: number
   status?: StatusChange
   cause?: NodeCause

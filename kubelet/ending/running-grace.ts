@@ -9,7 +9,7 @@ export interface RunningGrace {
    * time; it goes on then. The grace counts from before the work, so that work which takes all of it is late.
    */
   charge(work: () => Promise<unknown>): Promise<boolean>
-  /** From now on `listener` is told what is left when that is suddenly less. */
+  /** Calls `listener` with the seconds that are left whenever the grace period is shortened. */
   onShortened(listener: (left: number) => void): void
   end(): void
 }

@@ -11,7 +11,7 @@ export interface ReasonDelivery {
   handler: PreStopHandler
   env: Record<string, string>
   headers: Record<string, string>
-  /** What is wrong with the pod's `reasonDelivery`, and the name that was used. */
+  /** Says what is wrong with the pod's `reasonDelivery`, and which name was used. */
   problem?: string
 }
 
@@ -63,7 +63,7 @@ export function deliverReason(handler: PreStopHandler, reason: string | undefine
 }
 
 const defaults = { env: 'KUBE_POD_TERM_REASON', header: 'KUBE-POD-TERM-REASON' }
-/** What can be sent at all: stored pods and static ones may have passed no validation. */
+/** Checks if a name can carry the reason at all, because stored pods and static pods may have passed no validation. */
 const isUsable = {
   env: (name: string): boolean => /^[^=\0]+$/.test(name),
   header: (name: string): boolean => deliveryHeaderProblem(name) === undefined,

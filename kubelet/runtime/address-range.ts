@@ -4,7 +4,7 @@
 export class AddressRange {
   /** With the network's address, as the kernel wants it: `10.244.1.128/25`. */
   readonly cidr: string
-  /** How many there are. */
+  /** The number of addresses. */
   readonly size: number
   readonly #first: number
 
@@ -17,7 +17,7 @@ export class AddressRange {
     this.#first = network + (all > 2 ? 1 : 0)
   }
 
-  /** From 0 to `size` - 1. */
+  /** Returns the address at an index from 0 to `size` - 1. */
   at(index: number): string {
     return textOf(this.#first + index)
   }

@@ -13,8 +13,8 @@ export interface ContainerRuntime {
   /** A pod can set kernel parameters of an IPC namespace of its own. */
   readonly ownIpc: boolean
   /**
-   * What an image is on this machine; with a command of its own (`hasCommand`) a container may do without one. Throws
-   * {@link ImageError} when it cannot be had. `onPulling` is called if there is something to wait for.
+   * Finds an image on this machine. A container with its own command (`hasCommand`) needs no image. Throws {@link
+   * ImageError} if the image is not available. Calls `onPulling` if there is something to wait for.
    */
   resolveImage(
     image: string,
@@ -50,7 +50,7 @@ export interface ContainerRuntime {
    * see `outcome`.
    */
   execSync(containerId: string, options: ExecOptions): Promise<ExecResult>
-  /** The same with streams, for an interactive client. Throws {@link StartError} when it cannot be executed. */
+  /** Runs a command with streams, for an interactive client. Throws {@link StartError} if it cannot be executed. */
   exec(containerId: string, options: StreamedExecOptions): Promise<ProcessStreams>
   /**
    * Joins the container's own process: from here on, what it prints, and what it reads if it was started with `stdin`.
@@ -60,15 +60,15 @@ export interface ContainerRuntime {
   /** A connection to a port of the pod. Rejects if the port is not open. */
   portForward(sandboxId: string, port: number): Promise<Duplex>
   /**
-   * Which addresses new sandboxes get. Resolves to the reason why that is not possible on this machine; then nothing
+   * Sets which addresses new sandboxes get. If this machine does not allow them, it resolves to the reason, and nothing
    * changes.
    */
   usePodAddresses(addressing: PodAddressing): Promise<string | undefined>
   /** All sandboxes and containers, running and exited, oldest first: the truth after a restart. */
   list(podUid?: string): Promise<{ sandboxes: Sandbox[]; containers: ContainerRecord[] }>
-  /** What the running containers use of the machine; of all pods or of one. */
+  /** Measures what the running containers of all pods, or of one pod, use of the machine. */
   usage(podUid?: string): Promise<ContainerUsage[]>
-  /** Which boot of the machine this is, shown as the node's `bootID`; undefined: that of the real machine. */
+  /** Returns the ID of the machine's current boot, shown as the node's `bootID`; undefined means the real machine's. */
   bootId(): string | undefined
   /**
    * A power loss, and the machine is up again: all processes are killed without SIGTERM, all sandboxes are lost, and
@@ -106,7 +106,7 @@ export interface MemoryFolders {
    * is true.
    */
   mount(folder: string, bytes: number): Promise<boolean>
-  /** All that lie below. Idempotent. */
+  /** Unmounts all memory folders below `folder`. Idempotent. */
   unmountBelow(folder: string): Promise<void>
 }
 
@@ -130,11 +130,11 @@ export interface PortHolder {
   address: string
   /** Absent where that may not be seen. */
   pid?: number
-  /** Its program and script, without further arguments. */
+  /** The holder's program and script, without further arguments. */
   program?: string
-  /** Of a container of this node: `namespace/name`. */
+  /** Set if the holder is a container of this node: `namespace/name`. */
   pod?: string
-  /** Of a container of another node of this machine: the address of its pod. */
+  /** Set if the holder is a container of another node of this machine: the address of its pod. */
   podIP?: string
 }
 
@@ -150,10 +150,10 @@ export interface ContainerUsage {
   name: string
   /** Memory that is its own, in RAM. */
   memoryBytes: number
-  /** Of its processes and of their ended children. */
+  /** CPU time of its processes and of their ended children. */
   cpuSeconds: number
   processes: number
-  /** What it wrote to its own layer, and to its log. */
+  /** Bytes that it wrote to its own layer and to its log. */
   diskBytes: number
   inodes: number
 }
@@ -161,18 +161,18 @@ export interface ContainerUsage {
 /** Says how a process handles a signal. */
 export interface SignalReception {
   disposition: 'caught' | 'ignored' | 'default'
-  /** It is PID 1 of its namespace: what it does not catch does not reach it. */
+  /** The process is PID 1 of its namespace: the kernel discards signals that it does not catch. */
   isInit: boolean
-  /** It is not PID 1, but would be in a container: there it would not hear of it. */
+  /** The process is not PID 1 here, but would be in a container, where the kernel would discard this signal. */
   wouldIgnore?: boolean
 }
 
 export interface RuntimeCapabilities {
   isolation: 'none' | 'pod'
   /**
-   * What a container sees of the machine's files. `own`: all, with mounts at their places, and what it writes elsewhere
-   * is its own and goes with it; `mounts`: the machine's own, with those mounts whose place exists; `host`: the
-   * machine's own.
+   * Says what a container sees of the machine's files. `own`: all files, with mounts at their paths; what the container
+   * writes elsewhere is its own and is deleted with it. `mounts`: the machine's own files, with the mounts whose path
+   * exists. `host`: the machine's own files.
    */
   files: 'own' | 'mounts' | 'host'
 }
@@ -208,11 +208,11 @@ export interface SandboxConfig {
   hostNetwork: boolean
   hostname: string
   shareProcessNamespace: boolean
-  /** Its containers see the machine's processes. */
+  /** The sandbox's containers see the machine's processes. */
   hostPID?: boolean
-  /** Its containers use the machine's System V IPC and POSIX message queues. */
+  /** The sandbox's containers use the machine's System V IPC and POSIX message queues. */
   hostIPC?: boolean
-  /** Of its IPC namespace; see {@link ContainerRuntime.ownIpc}. */
+  /** Kernel parameters of the sandbox's IPC namespace; see {@link ContainerRuntime.ownIpc}. */
   sysctls?: Sysctl[]
   /** Opaque to the runtime; given back by `list`. */
   annotations: Record<string, string>
@@ -239,7 +239,10 @@ export interface ContainerConfig {
   imageId: string
   command: string[]
   env: Record<string, string>
-  /** What of them is more than a program can be given: the container is listed as one that could not be started. */
+  /**
+   * Says which arguments or variables are longer than a program may get. The container is then listed as one that could
+   * not be started.
+   */
   tooLong?: string
   /** Directories put first on PATH. */
   path: string[]
@@ -252,11 +255,11 @@ export interface ContainerConfig {
   /** Name of a container of the pod whose processes it sees, too; if that runs. */
   target?: string
   /**
-   * In the order in which they are made: a later one may lie within an earlier. What is to be mounted is there, or a
-   * folder is made.
+   * Mounts in the order in which they are made: a later mount may lie within an earlier one. The host path exists, or a
+   * folder is created there.
    */
   mounts?: Mount[]
-  /** It can write to its mounts only; where its files are its own. */
+  /** The container can write to its mounts only. This holds where its files are its own. */
   readonlyRoot?: boolean
   /** Default: those of the kubelet. */
   rights?: ProcessRights
@@ -271,7 +274,7 @@ export interface ProcessRights {
   capabilities: string[]
   /** A program that belongs to root does not make its caller root. */
   noNewPrivileges: boolean
-  /** It can change the machine's settings under `/proc/sys` and `/sys`. */
+  /** The container can change the machine's settings under `/proc/sys` and `/sys`. */
   privileged: boolean
 }
 /** Holds numeric IDs. Without `uid` the user is root; without `gid` the group is the user's. */
@@ -303,7 +306,7 @@ export interface ContainerRecord {
   finishedAtMs?: number
   /** 128 + signal number where a signal ended it; 128 when it could not start. */
   exitCode?: number
-  /** Why, when the code alone does not tell: `StartError`, `OOMKilled`, `Unknown`. */
+  /** The reason for the end if the code alone does not tell it: `StartError`, `OOMKilled`, `Unknown`. */
   reason?: string
   message?: string
   annotations: Record<string, string>
@@ -311,7 +314,7 @@ export interface ContainerRecord {
 
 export interface ExecOptions {
   command: string[]
-  /** On top of the container's environment. */
+  /** Variables in addition to the container's environment. */
   env?: Record<string, string>
   /** Undefined: no limit. On timeout the command and all it started are killed. */
   timeoutMs?: number
@@ -326,7 +329,7 @@ export type ExecResult =
 
 export interface StreamedExecOptions {
   command: string[]
-  /** Without it the command reads an empty file. */
+  /** If false, the command reads an empty file. */
   stdin: boolean
   /** On a terminal of its own, of which there is but one output. */
   tty: boolean
@@ -343,7 +346,7 @@ export interface ProcessStreams {
    */
   stdout: Readable
   stderr?: Readable
-  /** Of a terminal only. */
+  /** Present only for a terminal. */
   resize?(size: TerminalSize): void
   exitCode: Promise<number>
 }

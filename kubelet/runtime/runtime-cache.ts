@@ -3,7 +3,7 @@ import { emptyRuntimePod, type RuntimePod } from './runtime-pod.ts'
 
 /** Reads the runtime's records by pod. */
 export interface RuntimeCache {
-  /** As it is now. */
+  /** Reads the pod's records as they are now. */
   pod(podUid: string): Promise<RuntimePod>
   pods(): Promise<Map<string, RuntimePod>>
 }

@@ -34,12 +34,12 @@ export interface SimulatedExec {
 }
 export interface SimulatedRuntimeOptions {
   clock: Clock
-  /** Of pods with hostNetwork. */
+  /** The address of pods with hostNetwork. */
   nodeIP?: string
   behaviour?(container: ContainerConfig): Behaviour
-  /** Why an image cannot be had. */
+  /** Says why an image is not available. */
   image?(image: string): ImageError['reason'] | undefined
-  /** What a command beside the program does: `env` is what came on top of the container's. */
+  /** Simulates a command beside the program; `env` holds the variables in addition to the container's. */
   exec?(container: ContainerRecord, command: string[], env: Record<string, string>): SimulatedExec
   /** Told what a process would notice: `TERM`, `KILL`. */
   onSignal?(container: ContainerRecord, signal: string): void
@@ -53,7 +53,7 @@ interface Process {
   record: ContainerRecord
   behaviour: Behaviour
   timers: Timer[]
-  /** It was sent the signal that asks it to end. */
+  /** The process was sent the signal that asks it to end. */
   asked?: boolean
   ended: PromiseWithResolvers<void>
 }
@@ -77,12 +77,12 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
   readonly #options: SimulatedRuntimeOptions
   readonly #sandboxes = new Map<string, Sandbox>()
   readonly #processes = new Map<string, Process>()
-  /** The same by pod. */
+  /** Holds sandboxes and processes by pod. */
   readonly #pods = new Map<string, PodParts>()
   readonly #listeners = new Set<(event: RuntimeEvent) => void>()
   #addresses: PodAddresses | undefined = counted('127.64.0.0/16')
   #bootId: string | undefined
-  /** Of those that were asked to end, and have not yet. */
+  /** The timers of processes that were asked to end, and have not ended yet. */
   readonly #kills = new Set<Timer>()
   #callers = 0
 
@@ -289,7 +289,7 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
     for (const process of this.#processes.values()) this.#end(process, EXIT_LOST, { reason: 'Unknown' })
   }
 
-  /** Its processes have no clock but ours. */
+  /** Does nothing: simulated processes have no clock but the kubelet's. */
   timeMoved(): void {}
 
   onEvent(listener: (event: RuntimeEvent) => void): () => void {
@@ -347,7 +347,7 @@ const streams = (output: string, stdin: boolean): Pick<ProcessStreams, 'stdin' |
   ...(stdin && { stdin: new Writable({ write: (_chunk, _encoding, done) => done() }) }),
 })
 
-/** From the first address on. */
+/** Assigns the addresses of a range from the first one on. */
 const counted = (cidr: string): PodAddresses => new PodAddresses(new AddressRange(cidr), -1)
 
 const newId = (): string => randomBytes(32).toString('hex')

@@ -40,7 +40,10 @@ export async function podFromManifest({ text, file, nodeName, seen }: ManifestIn
   }
 }
 
-/** Only the API server sets these, when a pod is deleted; a client's are ignored, as in a create. */
+/**
+ * Removes the fields that only the API server sets, when a pod is deleted. A client's values are ignored, as in a
+ * create.
+ */
 function withoutServerFields(metadata: Partial<ObjectMeta> = {}): Partial<ObjectMeta> {
   const { reason: _, deletionTimestamp: _at, deletionGracePeriodSeconds: _grace, ...own } = metadata
   return own

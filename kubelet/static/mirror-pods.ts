@@ -28,7 +28,7 @@ export interface MirrorPods {
 export function createMirrorPods({ client, find, node, onError }: MirrorPodsOptions): MirrorPods {
   const busy = new Map<string, Promise<void>>()
 
-  /** One request at a time for each name. */
+  /** Runs one request at a time for each name. */
   function enqueue(pod: Pod, work: () => Promise<void>): void {
     const name = `${pod.metadata.namespace}/${pod.metadata.name}`
     const next = (busy.get(name) ?? Promise.resolve()).then(work).catch((error) => onError(error, pod))

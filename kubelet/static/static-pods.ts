@@ -19,7 +19,7 @@ export class StaticPods implements PodHandler {
   readonly #mirrors: MirrorPods
   readonly #next: PodHandler
   readonly #wanted = new Map<string, Pod>()
-  /** What runs, or is still ending, by name. */
+  /** Pods that run, or are still ending, by name. */
   readonly #present = new Map<string, Pod>()
   /** The mirror pods that the API has, by name. */
   readonly #mirrored = new Map<string, Pod>()
@@ -30,7 +30,7 @@ export class StaticPods implements PodHandler {
     this.#next = next
   }
 
-  /** All that the manifests want now. */
+  /** Sets the pods that the manifests describe now. */
   want(pods: Pod[]): void {
     this.#isRead = true
     this.#wanted.clear()
@@ -48,7 +48,7 @@ export class StaticPods implements PodHandler {
     }
   }
 
-  /** Nothing of a pod is left on the node. */
+  /** Handles the end of a pod of which nothing is left on the node. */
   over(podUid: string): void {
     const ended = [...this.#present].find(([, { metadata }]) => metadata.uid === podUid)
     if (!ended || this.isCurrent(ended[1])) return

@@ -21,7 +21,7 @@ export interface KillJournal {
   ended(): void
 }
 
-/** Of the beginning and of the end. */
+/** Of a longer text, the first and last bytes up to this size are kept. */
 const KEPT_BYTES = 4 * 1024
 /** Of a command's output so much is left out already, and a line says so. */
 const NOTE_BYTES = 64
@@ -59,7 +59,7 @@ export class RecordedKill implements KillJournal {
     return this.#usedMs
   }
 
-  /** Without the waiting for others. */
+  /** Milliseconds that the kill took, without the waits for other containers. */
   get ownMs(): number {
     return this.#usedMs - this.#waitedMs
   }

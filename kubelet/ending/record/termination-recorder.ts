@@ -32,7 +32,7 @@ export interface TerminationRecorder {
 export interface PodEnd {
   /** The pod's last; undefined while it goes on. */
   status: PodStatus | undefined
-  /** Its object, or a static pod's manifest, is gone. */
+  /** True if the pod's object, or a static pod's manifest, is gone. */
   removed?: boolean
 }
 export interface TerminationRecorderOptions {
@@ -51,12 +51,12 @@ export interface TerminationRecorderOptions {
 /** A pod that ends, or some of whose containers are being killed. */
 interface Ending {
   request: End
-  /** Of a pod none of whose containers ran. */
+  /** For a pod that ended while no container ran: a container ran before. */
   hasRun: boolean
   startMs: number
   journals: RecordedKill[]
   running: number
-  /** As they are when the last has ended; the pod's cleanup forgets them. */
+  /** The records when the last container has ended; the pod's cleanup removes them from the runtime. */
   records: Promise<ContainerRecord[]>
 }
 

@@ -4,11 +4,11 @@ import type { SignalReception } from '../../runtime/container-runtime.ts'
 /** Holds the facts about how one container was stopped. */
 export interface KillFacts {
   graceSeconds: number
-  /** From the first step to its end. */
+  /** Milliseconds from the first step to the container's end. */
   usedMs: number
-  /** Of the preStop hook; absent without one. */
+  /** The outcome of the preStop hook; absent without a hook. */
   hook?: HookOutcome
-  /** In the order in which they were sent. */
+  /** The signals in the order in which they were sent. */
   signals: { name: string; reception?: SignalReception; afterMs: number }[]
   exitCode?: number
 }
@@ -81,7 +81,7 @@ export const idleVerdict = (hasRun: boolean): Verdict =>
     : { type: 'NotStarted', text: 'no container had started' }
 
 export interface Verdict {
-  /** One word for all verdicts of its kind, to count and select by. */
+  /** A word that all verdicts of this kind share, to count and select by. */
   type: VerdictType
   text: string
 }
@@ -95,7 +95,7 @@ export function verdict(facts: KillFacts): Verdict {
   return { type, text: said.join('; ') }
 }
 
-/** With a code of its own that is not 0. */
+/** Returns true if the container exited with a code of its own that is not 0. */
 function endedByItself({ exitCode, signals }: KillFacts): boolean {
   return exitCode !== undefined && exitCode !== 0 && endingSignal({ exitCode, signals }) === undefined
 }

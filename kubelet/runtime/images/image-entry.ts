@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 
 /** Says what images whose names match a pattern are on this machine. */
 export interface ImageEntry {
-  /** Of an image's name in any of its spellings; `*` stands for anything. */
+  /** Matches an image's name in any of its spellings; `*` stands for anything. */
   pattern: string
   /** The program with its arguments, see `entrypointOf`. */
   command?: string[]

@@ -10,9 +10,9 @@ import { namedFiles } from './named-files.ts'
 /** Says what a container with an image would run, and if that can be executed. */
 export interface ImageMeaning {
   image: string
-  /** What was said of the image. */
+  /** The entries that match the image. */
   entries: KnownEntry[]
-  /** With arguments. */
+  /** The command with its arguments. */
   command: string[]
   /** Folders that come first on PATH. */
   path: string[]
@@ -21,7 +21,7 @@ export interface ImageMeaning {
   program?: string
   /** Files that its arguments name, and that this machine does not have; a volume may. */
   missing?: string[]
-  /** Why it does not start: the waiting reason and the message that the pod would show. */
+  /** Says why the container does not start: the waiting reason and the message that the pod would show. */
   problem?: { reason: string; message: string }
 }
 

@@ -10,9 +10,9 @@ export interface Images {
   resolve(image: string, options?: { hasCommand?: boolean }): ResolvedImage
   /** All entries, in the order in which they are asked: of several with a command the first one counts. */
   entries(): KnownEntry[]
-  /** Those that speak of this image. Throws {@link ImageError} when that is no image's name. */
+  /** Returns the entries that match this image. Throws {@link ImageError} if the name is not an image's. */
   entriesFor(image: string): KnownEntry[]
-  /** What is given is added to the pattern's entry; a new one is asked before all others. */
+  /** Adds the given properties to the pattern's entry. A new entry is asked before all others. */
   add(entry: ImageEntry): void
   /** False when there is none, or a built-in one, which stays. */
   remove(pattern: string): boolean

@@ -3,7 +3,7 @@ import { writePrivately } from '../../../shared/pki/files.ts'
 import type { ImageEntry, ImageMap } from './image-entry.ts'
 import { createImages, type Images } from './images.ts'
 
-/** What was said while the kubelet ran. */
+/** Holds the changes that were made while the kubelet ran. */
 interface Changes {
   added: ImageEntry[]
   removed: string[]

@@ -1,7 +1,7 @@
 import { basename, resolve } from 'node:path'
 import { interpreters } from './entrypoint.ts'
 
-/** Only files that are read: a file that is written need not exist. */
+/** Matches names of files that are read; a file that is written need not exist. */
 const readSuffix = /\.(?:py|m?js|cjs|ts|rb|pl|php|sh|jar|war|ya?ml|json|toml|ini|cfg|conf|properties|pem|crt|key)$/
 
 /**

@@ -34,9 +34,9 @@ export function containerEnvironment(
 export interface LaunchOptions {
   sandbox: Sandbox
   capabilities: RuntimeCapabilities
-  /** Of the PID namespace that it joins, if any. */
+  /** A process whose PID namespace the container joins, if any. */
   besidePid?: number
-  /** Of the IPC namespace that it joins, if that is a process's. */
+  /** A process whose IPC namespace the container joins, if any. */
   ipcPid?: number
   env: Record<string, string>
   workingDir: string
@@ -44,7 +44,7 @@ export interface LaunchOptions {
   clockFile: string
   /** Files and folders that it does not see. */
   hidden: readonly string[]
-  /** Of its own layer. */
+  /** The size of the container's own layer. */
   layerBytes?: number
   user?: ProgramUser
 }

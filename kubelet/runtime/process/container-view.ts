@@ -19,12 +19,15 @@ export interface ContainerView {
   hostMounts: HostMount[]
   mounts: ViewMount[]
   hidden: Hidden
-  /** Of a PID namespace of its own, in which the program is process 1, or of the pod's, which exists already. */
+  /**
+   * Says which processes the container sees: those of a PID namespace of its own, in which the program is process 1, or
+   * of the pod's, which exists already.
+   */
   processes: Processes
   hostname?: string
   /** An IPC namespace of its own, where it joins none. */
   ownIpc?: boolean
-  /** For one who is not root: in a namespace of users. */
+  /** Set if the kubelet is not root: the identity in a user namespace. */
   identity?: Identity
   /** Made, where all files are its own. */
   workingDir: string
@@ -32,7 +35,7 @@ export interface ContainerView {
   layerBytes?: number
   /** Nothing is written but to volumes, where all files are its own. */
   readonlyRoot?: boolean
-  /** It may change `/proc/sys`, `/sys` and what else is the machine's. */
+  /** The container may change `/proc/sys`, `/sys` and other settings of the machine. */
   machineSettings: boolean
 }
 export interface ViewMount extends Mount {
@@ -40,7 +43,7 @@ export interface ViewMount extends Mount {
 }
 export interface HostMount {
   path: string
-  /** What is written there is the container's own, too. */
+  /** True if what the container writes there stays its own. */
   own: boolean
 }
 
@@ -150,7 +153,10 @@ function ownFiles(view: ContainerView): Step[] {
   ]
 }
 
-/** When all places are made; a volume in the place of a file system of the host's stays as it is. */
+/**
+ * Makes the root read-only when all mount points exist. A volume mounted in place of one of the host's file systems
+ * stays as it is.
+ */
 const sealed = ({ hostMounts, mounts }: ContainerView): Step[] => [
   mount('none', 'root', '', bind | remount | readOnly),
   ...hostMounts

@@ -12,7 +12,7 @@ import { sendSignal } from './signals.ts'
 export interface Container {
   readonly stored: StoredContainer
   record: ContainerRecord
-  /** While its output may still grow. */
+  /** Present while the container's output may still grow. */
   output?: { reader: PipeReader; log: ContainerLog; attached: Set<OutputStream> }
   /** Name of the pipe that it reads, until that is at its end. */
   input?: string

@@ -48,7 +48,7 @@ export class Containers {
     for (const listener of this.#limitListeners) listener({ limit, podUid, container })
   }
 
-  /** One that is about to be started, or that cannot be. */
+  /** Adds a container that is about to be started, or that cannot be started. */
   add(stored: StoredContainer): Container {
     this.#store.saveContainer(stored)
     const container = newContainer(stored)
@@ -98,7 +98,7 @@ export class Containers {
     this.hasExited(container, lostExit(this.#clock.now()))
   }
 
-  /** One that an earlier kubelet made. */
+  /** Takes over a container that an earlier kubelet created. */
   #adopt({ stored, started, exited }: ContainerHistory): void {
     const container = newContainer(stored)
     this.#keep(container)

@@ -17,11 +17,11 @@ export type CommandLaunch = Launch & { containerId: string }
 interface Exec {
   pid: number
   started: PromiseWithResolvers<StartedProcess>
-  /** With its exit code; undefined when it could not be started. */
+  /** Resolves with the exit code; undefined if the command could not be started. */
   ended: PromiseWithResolvers<number | undefined>
 }
 
-/** It was killed before the shim had started it. */
+/** Says that the command was killed before the shim had started it. */
 class KilledBefore extends StartError {}
 
 const exitKilled = 137
@@ -138,7 +138,10 @@ export class Execs {
     return { id, exec }
   }
 
-  /** One that the shim has not started is not waited for: the shim kills it if it starts it after all. */
+  /**
+   * Kills a command. It does not wait for a command that the shim has not started: the shim kills that command if it
+   * starts it later.
+   */
   #kill(id: string, exec: Exec): void {
     if (exec.pid !== 0) sendSignal(-exec.pid, 'SIGKILL')
     else {

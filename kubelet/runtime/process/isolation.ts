@@ -23,7 +23,7 @@ import { systemCalls } from './system-calls.ts'
  */
 export async function possibleIsolation(options: {
   rootDir: string
-  /** Not more than `mounts`. */
+  /** Allows `mounts` at most. */
   hostFiles?: boolean
 }): Promise<RuntimeCapabilities> {
   const { rootDir, hostFiles = false } = options

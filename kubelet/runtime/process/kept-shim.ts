@@ -11,7 +11,7 @@ export interface KeptShimOptions {
   warn(message: string): void
 }
 
-/** One that cannot be started would be tried without a pause. */
+/** Without this pause, a shim that cannot be started would be retried without end. */
 const RETRY_MS = 100
 
 /** The shim as long as there is one, and the next after it. */

@@ -24,7 +24,7 @@ export type Namespaces =
   | { kind: 'none' }
   /** In new ones, by their flags, with these steps to set them up; and beside a process, in its PID namespace. */
   | { kind: 'new'; flags: number; besidePid?: number; steps: Step[] }
-  /** Those of a running process: its mounts, and what else it has for itself. */
+  /** Enters the namespaces of a running process: its mounts, and whatever else it has for itself. */
   | { kind: 'enter'; pid: number; processes: boolean; hostname: boolean; ipc: boolean; files: boolean }
 
 /** Returns the flags and steps that the shim needs for a launch. */

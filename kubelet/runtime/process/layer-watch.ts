@@ -11,7 +11,10 @@ export interface LayerUse {
 
 const none: LayerUse = { bytes: 0, inodes: 0, isFull: false }
 const periodMs = 5_000
-/** What is left when a program that writes large parts has failed. */
+/**
+ * A layer counts as full below this fraction of free space: a program that writes large parts fails before the last
+ * block.
+ */
 const nearlyFull = 1 / 100
 
 /** A container's layer is a file system of its own in memory, and all of it is counted there. */

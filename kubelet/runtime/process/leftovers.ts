@@ -34,8 +34,8 @@ export class Leftovers {
   }
 
   /**
-   * One walk for all who ask meanwhile; under load it takes its time, so that walking stays a quarter of the work at
-   * most.
+   * Walks through /proc once for all callers that wait meanwhile. Under load it waits between walks, so that walking
+   * takes at most a quarter of the time.
    */
   #scanProcesses(): Promise<Map<string, number[]>> {
     this.#scan ??= this.#clock.sleep(Math.max(0, this.#nextScan - this.#clock.monotonic())).then(() => {

@@ -1,7 +1,7 @@
 export interface MountPoint {
-  /** Of its file system: major and minor number. */
+  /** The device of its file system: major and minor number. */
   device: string
-  /** What of the file system is mounted. */
+  /** The part of the file system that is mounted. */
   root: string
   place: string
 }

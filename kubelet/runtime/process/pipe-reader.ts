@@ -1,7 +1,7 @@
 import { constants, openSync, readSync } from 'node:fs'
 import { Socket } from 'node:net'
 
-/** What was just read, from whichever pipe: each piece is looked at before another is read. */
+/** Every pipe is read into this buffer: each piece is handled before the next is read. */
 const scratch = Buffer.alloc(64 * 1024)
 
 /** Reads a pipe as it fills. */
@@ -58,7 +58,7 @@ function openPipe(pipe: string): number | undefined {
   }
 }
 
-/** What is there now, without waiting. */
+/** Reads what is available now, without waiting. */
 function readAll(fd: number, onData: (data: Buffer) => void): void {
   for (;;) {
     let bytes: number

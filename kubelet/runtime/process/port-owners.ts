@@ -6,7 +6,7 @@ import { marker, markerOf, variableOf } from './marker.ts'
 import type { Sandboxes } from './sandboxes.ts'
 
 export interface PortOwnersOptions {
-  /** Of the runtime's records; part of the marks of its processes. */
+  /** The folder of the runtime's records; it is part of the marker of its processes. */
   root: string
   containers: Containers
   sandboxes: Sandboxes

@@ -1,7 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { SignalReception } from '../container-runtime.ts'
 
-/** What Linux tells of a process. Each is undefined or false for one that is gone meanwhile. */
+/**
+ * These functions read what Linux tells about a process. Each returns undefined or false for a process that has ended
+ * meanwhile.
+ */
 
 /** Returns how a process is set to handle the signal; undefined if the process does not exist. */
 export function receptionOf(pid: number, signal: number): (SignalReception & { isStopped: boolean }) | undefined {

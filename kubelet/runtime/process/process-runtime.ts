@@ -71,7 +71,7 @@ export interface ProcessRuntimeOptions {
   warn(message: string, fields: object): void
 }
 
-/** How long the shim may take to start a process. */
+/** The shim may take this long to start a process. */
 const startTimeoutMs = 30_000
 
 /** Containers as processes of this machine, started by the shim. */
@@ -385,7 +385,10 @@ class ProcessRuntime implements ContainerRuntime {
     this.#containers.hasFailed(container, why)
   }
 
-  /** As a power loss leaves it. Sandboxes first: a pod whose container has ended is looked at in the next moment. */
+  /**
+   * Leaves the state of a power loss. Sandboxes are lost first, because a pod whose container has ended is synced in
+   * the next moment.
+   */
   #loseAll(): void {
     this.#sandboxes.areLost()
     this.#forgetAllBut(() => false)

@@ -7,7 +7,7 @@ import type { Step } from './container-view.ts'
 export interface ProgramUser {
   uid: number
   gid: number
-  /** Its own is the first. */
+  /** All groups; the user's own is the first. */
   groups: number[]
   home: string
 }
@@ -34,7 +34,7 @@ export function programUser(
 /** Returns the step with which `container.pl` switches to the user, the last step before it executes the program. */
 export const userSteps = ({ uid, groups }: ProgramUser): Step[] => [['user', String(uid), ...groups.map(String)]]
 
-/** In a namespace of users there may be none but us. */
+/** A user namespace may have no user but the kubelet's own. */
 let usersKnown: boolean | undefined
 function hasUsers(): boolean {
   usersKnown ??= readOrNothing('/proc/self/uid_map')

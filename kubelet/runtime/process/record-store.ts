@@ -11,11 +11,11 @@ export interface StoredContainer extends ContainerConfig {
   createdAtMs: number
   /** The processes that it sees: its own only, as process 1; those of its pod; or the machine's. */
   processes: Processes
-  /** Its IPC namespace is not the machine's. */
+  /** The container's IPC namespace is not the machine's. */
   ownIpc?: boolean
-  /** It has its own view of the files. */
+  /** The container has its own view of the files. */
   ownFiles: boolean
-  /** It never ran, for this reason. */
+  /** The container never ran, for this reason. */
   startError?: string
 }
 export interface Started {
@@ -25,18 +25,18 @@ export interface Started {
 export interface Exited {
   code: number
   atMs: number
-  /** Where the code alone does not tell. */
+  /** The reason for the exit if the code alone does not tell it. */
   reason?: string
 }
 export interface ContainerHistory {
   stored: StoredContainer
   started?: Started
   exited?: Exited
-  /** Which signal it was sent, if any. */
+  /** The signal that the container was sent, if any. */
   stopSignal?: string
 }
 
-/** One line of the journal. A container's later lines say what changed. */
+/** Describes a line of the journal. A container's later lines say what changed. */
 type Entry =
   | { sandbox: Sandbox }
   | { container: StoredContainer }
@@ -70,7 +70,7 @@ export class RecordStore {
     this.#rewrite()
   }
 
-  /** In the order in which they were made. */
+  /** Returns the sandboxes in the order in which they were created. */
   sandboxes(): Sandbox[] {
     return [...this.#sandboxes.values()]
   }
@@ -150,7 +150,7 @@ export class RecordStore {
     for (const line of lines.slice(0, -1)) this.#apply(JSON.parse(line) as Entry)
   }
 
-  /** What still counts, and nothing else. */
+  /** Rewrites the journal with only the entries that still count. */
   #rewrite(): void {
     const text = this.#entries()
       .map((entry) => `${JSON.stringify(entry)}\n`)

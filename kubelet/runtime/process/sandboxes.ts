@@ -45,7 +45,7 @@ export class Sandboxes {
     this.use('loopback')
   }
 
-  /** From now on: sandboxes that are there keep their addresses. */
+  /** Sets the addressing of new sandboxes. Existing sandboxes keep their addresses. */
   use(addressing: PodAddressing): void {
     const digest = createHash('sha256').update(`${hostname()}${this.#store.root}`).digest()
     // The second number differs from node to node (64 … 127), so that nodes of one machine do not meet.
@@ -106,13 +106,13 @@ export class Sandboxes {
     if (sandbox) this.#pause(id).reject(new StartError(startFailure('the pod has no process 1')))
     if (sandbox?.state === 'ready') this.stop(sandbox)
   }
-  /** All that the shim does not know. */
+  /** Ends every sandbox whose pause process the shim does not know. */
   pausesAreLost(known: (id: string) => boolean): void {
     for (const sandbox of this.#sandboxes.values())
       if (this.#hasPause(sandbox) && !known(sandbox.id)) this.pauseHasExited(sandbox.id)
   }
 
-  /** Their processes and their network are gone. */
+  /** Ends all sandboxes, because their processes and their network are gone. */
   areLost(): void {
     for (const sandbox of this.#sandboxes.values()) {
       if (this.#hasPause(sandbox)) this.pauseHasExited(sandbox.id)
@@ -120,7 +120,7 @@ export class Sandboxes {
     }
   }
 
-  /** Its address may be another's. */
+  /** Stops a sandbox. Its address becomes free for another. */
   stop(sandbox: Sandbox): void {
     this.#keep({ ...sandbox, state: 'notReady' })
     this.#pauses.get(sandbox.id)?.promise.then(

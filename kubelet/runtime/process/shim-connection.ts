@@ -20,7 +20,7 @@ export interface StartedProcess {
   atMs: number
   /** Names of its pipes, to be opened while the shim remembers it. */
   output: string
-  /** Where stderr has a pipe of its own. */
+  /** The pipe of stderr, if it is separate. */
   errors?: string
   input?: string
 }
@@ -33,16 +33,16 @@ export interface ShimRun {
    * that asked for them.
    */
   containerId: string
-  /** With a pipe as stdin instead of an empty file. */
+  /** If true, stdin is a pipe instead of an empty file. */
   hasInput: boolean
   separateErrors: boolean
-  /** Of new namespaces. */
+  /** The flags of new namespaces. */
   namespaceFlags: number
   /** A process whose PID namespace it joins. */
   besidePid?: number
   /** A sandbox whose IPC namespace it joins, which the shim makes and keeps until the sandbox is forgotten. */
   ipcOf?: string
-  /** For `container.pl`. */
+  /** The steps for `container.pl`. */
   steps: string[]
 }
 
@@ -52,7 +52,7 @@ export interface ShimConnection {
   run(run: ShimRun): void
   /** Closes the shim's end of what a process reads. */
   closeInput(id: string): void
-  /** Nothing of it is wanted any more: it is killed, should it run. */
+  /** Forgets a process of which nothing is wanted any more; the shim kills it if it runs. */
   forget(id: string): void
   /** Ends all containers and the shim. */
   end(): void

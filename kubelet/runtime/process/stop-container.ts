@@ -13,7 +13,7 @@ interface Surroundings {
   warn(message: string, fields: object): void
 }
 
-/** How long the dead may take to be reaped: the kubelet's runtime request timeout. */
+/** A killed container may take this long to be reaped: the kubelet's runtime request timeout. */
 const reapTimeoutMs = 120_000
 
 /**
@@ -43,7 +43,10 @@ export async function stopContainer(
   throw new Error(`container ${id} (process ${container.record.pid}) does not end, although it was killed`)
 }
 
-/** How the process is set to take the signal; and a warning where that would be otherwise in a container. */
+/**
+ * Returns how the process is set to handle the signal. It logs a warning if the process would handle it differently in
+ * a container.
+ */
 function reactionOf(
   { record }: Container,
   signal: string,

@@ -5,9 +5,9 @@ import { sendSignal } from './signals.ts'
 
 /** Receives the effects of what a client types on its terminal. */
 export interface Typing {
-  /** For the program. */
+  /** Gets bytes for the program. */
   input(bytes: Buffer): void
-  /** For the screen. */
+  /** Gets text for the screen. */
   echo(text: string | Buffer): void
   interrupt(): void
   endOfInput(): void

@@ -62,7 +62,10 @@ function namespaceOf(pid: number): string {
   }
 }
 
-/** What only this process has in RAM: its program's file is in the page cache for all. */
+/**
+ * Returns the memory that only this process has in RAM. Its program's file is in the page cache, which all processes
+ * share.
+ */
 function memoryOf(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'latin1')
@@ -85,7 +88,7 @@ function cpuTicksOf(pid: number): number {
   }
 }
 
-/** With those that were rotated. */
+/** Returns the size of a log and its rotated predecessors. */
 async function logBytes(logPath: string): Promise<number> {
   const folder = path.dirname(logPath)
   const sizes = readdirOrNone(folder).map((name) =>
