@@ -19,8 +19,8 @@ const groupVersionResource = ({ group, version, plural }: ResourceDefinition) =>
 const withVersion = ({ kind, ...options }: OperationOptions) => ({ kind, apiVersion: 'meta.k8s.io/v1', ...options })
 
 /**
- * What a webhook, and a CEL expression, is told of a request besides the objects. `matched`: the version that it asked
- * for.
+ * Describes a request, without its objects, to a webhook or a CEL expression. `matched` is the version of the resource
+ * that the webhook or policy registered for.
  */
 export function requestOf(attributes: AdmissionAttributes, matched: ResourceDefinition, uid: string) {
   const { definition, subresource, view, name, operation, user, dryRun, options } = attributes
@@ -61,17 +61,17 @@ export async function reviewRequest(
   })
 }
 
-/** What a webhook decided. */
+/** Holds a webhook's decision. */
 export interface ReviewResponse {
   allowed: boolean
   status?: { status?: string; code?: number; reason?: string; message?: string; details?: object }
-  /** JSON of a patch; undefined for none. */
+  /** The JSON text of the patch; undefined if the webhook sent no patch. */
   patch?: string
   patchType?: string
   warnings: string[]
 }
 
-/** Reads an answer; throws an Error in upstream's words when it is none to this request. */
+/** Reads a webhook's answer. Throws an Error in upstream's words if the answer is not a valid one to this request. */
 export function readReview(
   answer: Record<string, unknown>,
   { uid, version, mutating }: { uid: string; version: string; mutating: boolean },

@@ -29,7 +29,7 @@ export const certificateApproval = (access: Access): AdmissionPlugin => ({
   },
 })
 
-/** So does signing it. */
+/** Signing a request needs a permission for its signer, or for all signers of its domain. */
 export const certificateSigning = (access: Access): AdmissionPlugin => ({
   validate(attributes) {
     const { operation, subresource, object, old } = attributes

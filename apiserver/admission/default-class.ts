@@ -32,7 +32,7 @@ const ingress: DefaultClass = {
 /** A claim without a class gets the default one. Upstream: plugin/pkg/admission/storage/storageclass/setdefault. */
 export const defaultStorageClass = (lookupAll: LookupAll): AdmissionPlugin => defaultClass(storage, lookupAll)
 
-/** Likewise an ingress. Upstream: plugin/pkg/admission/network/defaultingressclass. */
+/** An ingress without a class gets the default one. Upstream: plugin/pkg/admission/network/defaultingressclass. */
 export const defaultIngressClass = (lookupAll: LookupAll): AdmissionPlugin => defaultClass(ingress, lookupAll)
 
 function defaultClass({ of, classes, marks, field, annotation }: DefaultClass, lookupAll: LookupAll): AdmissionPlugin {

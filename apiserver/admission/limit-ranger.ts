@@ -17,8 +17,8 @@ const annotation = 'kubernetes.io/limit-ranger'
 const limitRanges = { group: '', plural: 'limitranges' }
 
 /**
- * What is not said of a container is taken from the LimitRanges of the namespace; what goes beyond them is refused.
- * Upstream: plugin/pkg/admission/limitranger.
+ * Sets requests and limits that a container leaves out from the LimitRanges of the namespace, and refuses pods and
+ * claims that violate a LimitRange. Upstream: plugin/pkg/admission/limitranger.
  */
 export function limitRanger(lookupAll: LookupAll): AdmissionPlugin {
   const limitsOf = ({ namespace }: AdmissionAttributes): Limit[][] =>

@@ -18,7 +18,7 @@ import { storageObjectInUseProtection } from './storage-object-in-use-protection
 import { taintNodesByCondition } from './taint-nodes-by-condition.ts'
 import { type WebhooksContext, webhookPlugins } from './webhooks/plugins.ts'
 
-/** What the rules know of the world. */
+/** Holds everything that the admission plugins depend on. */
 export interface AdmissionContext {
   lookup: Lookup
   lookupAll: LookupAll
@@ -26,7 +26,7 @@ export interface AdmissionContext {
   chargeQuota: ChargeQuota
   webhooks: WebhooksContext
   nowMs(): number
-  /** From 0 up to 1, for generated names. */
+  /** Returns a number from 0 up to, but not including, 1. Generated names use it. */
   random(): number
 }
 

@@ -11,7 +11,8 @@ export interface SeenObjects {
 }
 
 /**
- * In the version of `as`, with their kinds. Copies, but for what is below their top level. Rejects with a StatusError.
+ * Returns the objects of a request in the version of `as`, with apiVersion and kind set. The objects are copies of
+ * their top level only and share everything below. Rejects with a StatusError if a conversion fails.
  */
 export async function seenObjects(
   { definition, view, object, old }: AdmissionAttributes,
@@ -28,7 +29,7 @@ export async function seenObjects(
 
 const withoutType = ({ kind: _kind, apiVersion: _apiVersion, ...rest }: KubeObject): object => rest
 
-/** An object of one version of its resource in another. Rejects with a StatusError. */
+/** Returns an object in another version of its resource. Rejects with a StatusError if the conversion fails. */
 export async function convertObject(
   object: KubeObject,
   from: ResourceDefinition,

@@ -65,7 +65,7 @@ export class IpClaims {
   }
 }
 
-/** Not one that a user has made. */
+/** Returns whether the server's own allocator made the IPAddress, rather than a user. */
 export const isManaged = ({ metadata }: IpAddress): boolean => metadata.labels?.[managedBy] === allocator
 
 const isOf = ({ spec }: IpAddress, { namespace, name }: KubeObject['metadata']): boolean => {

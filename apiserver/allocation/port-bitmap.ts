@@ -1,5 +1,5 @@
 /**
- * Which node ports are taken, as a real server writes it: bit 0 of byte 0 is the first port. Upstream:
+ * Holds the set of node ports in use, encoded as a real server does: bit 0 of byte 0 is the first port. Upstream:
  * pkg/registry/core/service/allocator/bitmap.go, whose bytes are those of a Go big.Int, the last first.
  */
 export class PortBitmap {

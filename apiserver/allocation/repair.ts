@@ -7,15 +7,19 @@ import type { PortClaims } from './port-claims.ts'
 const writeMs = 60_000
 
 export interface Repair {
-  /** Of stored Services. */
+  /** IPs that a stored Service has, but no IPAddress claims. */
   missingIps: { ip: string; service: KubeObject }[]
   missingPorts: number[]
-  /** Of no stored Service, and for longer than a write may be under way. */
+  /** IPAddresses that no stored Service has, and that are older than a write can last. */
   leakedIps: IpAddress[]
   leakedPorts: number[]
 }
 
-/** Upstream: pkg/registry/core/service/ipallocator/controller, pkg/registry/core/service/portallocator/controller. */
+/**
+ * Compares stored Services with the claims on their IPs and ports, and lists claims that are missing or leaked. A claim
+ * without a Service leaks only once it is older than any write under way can be. Upstream:
+ * pkg/registry/core/service/ipallocator/controller, pkg/registry/core/service/portallocator/controller.
+ */
 export function decideRepair(
   services: Iterable<Service>,
   claims: { ips: Pick<IpClaims, 'all' | 'ageMs'>; ports: Pick<PortClaims, 'taken' | 'takenMs'> },

@@ -23,7 +23,10 @@ export const DELETION_COMPLETED: NewCondition = {
   message: 'removed all instances',
 }
 
-/** What the first DELETE of a definition writes besides its time. */
+/**
+ * Sets what the first DELETE of a definition writes besides the deletion timestamp: the cleanup finalizer and the
+ * Terminating condition.
+ */
 export function beginDeletion(crd: CustomResourceDefinition): void {
   const { metadata } = crd
   const finalizers = metadata.finalizers ?? []

@@ -46,7 +46,7 @@ export interface CustomResourceOptions {
   webhook?: VersionWebhook
 }
 
-/** One served version of a custom resource as a kind like any other. */
+/** Returns the definition of one served version of a custom resource, to be served like a built-in kind. */
 export function customResource(
   crd: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,

@@ -30,7 +30,10 @@ const NOT_ACCEPTED: NewCondition = {
   message: 'not all names are accepted',
 }
 
-/** Which of its names a definition may have. Of several definitions in a group the first one keeps a name. */
+/**
+ * Decides which of its names a definition may use. If several definitions of a group ask for one name, the first keeps
+ * it.
+ */
 export function decideNames(
   crd: CustomResourceDefinition,
   others: readonly CustomResourceDefinition[],

@@ -35,7 +35,7 @@ export function publishedSchema(schema: JSONSchemaProps): OpenApiSchema {
   return withProperties(publish(schema, []), OF_OBJECT)
 }
 
-/** The type of a custom resource's lists. `item` is the name of the schema of one. */
+/** Returns the OpenAPI schema of a custom resource's list type. `item` is the name of the schema of a single object. */
 export function publishedList(names: { kind: string; listKind: string; plural: string; item: string }): OpenApiSchema {
   const { kind, listKind, plural, item } = names
   const list = { description: `${listKind} is a list of ${kind}`, type: 'object', required: ['items'] }
@@ -53,7 +53,7 @@ export function publishedList(names: { kind: string; listKind: string; plural: s
   })
 }
 
-/** The same without what only limits values: what merging must know. */
+/** Returns the published schema without the keywords that only restrict values: merging needs no more. */
 export function shapeOf(schema: JSONSchemaProps): OpenApiSchema {
   const limits = ['allOf', 'anyOf', 'oneOf', 'not', 'x-kubernetes-validations'] as const
   return withProperties(publish(schema, limits), OF_OBJECT)

@@ -9,7 +9,7 @@ import { invalid } from '../validation/field-error.ts'
 import type { FieldError } from '../validation/field-errors.ts'
 import { validateEmbedded } from './object-meta.ts'
 
-/** What an object of a version is held against. */
+/** Holds everything that objects of one version of a custom resource are validated against. */
 export interface ValidationRules {
   apiVersion: string
   kind: string

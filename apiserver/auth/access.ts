@@ -5,11 +5,11 @@ import type { PolicyRule } from './rbac/policy-rule.ts'
 import type { RuleResolver } from './rbac/rule-resolver.ts'
 import type { Attributes, Authorizer, Decision } from './types.ts'
 
-/** Authorization for code other than the request chain. */
+/** Offers authorization to code outside of the request chain. */
 export interface Access {
-  /** As the front door would decide. */
+  /** Returns the decision that the request chain would make. */
   decide(attributes: Attributes): Decision | Promise<Decision>
-  /** Why the user may not grant these rules; undefined when they hold them all. */
+  /** Returns why the user may not grant these rules; undefined if the user holds them all. */
   escalation(user: User, namespace: string, rules: readonly PolicyRule[]): string | undefined
   rules: RuleResolver
 }

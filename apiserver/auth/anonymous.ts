@@ -3,5 +3,5 @@ import type { Authenticator } from './types.ts'
 
 export const anonymousUser: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] }
 
-/** The last authenticator: clients without any credentials. */
+/** Authenticates clients without any credentials as the anonymous user; must be the last authenticator. */
 export const anonymous: Authenticator = { authenticate: () => anonymousUser }

@@ -28,7 +28,8 @@ function enforce({ verdict, reason }: Decision, attributes: Attributes): void {
 }
 
 /**
- * What the first authorizer with an opinion says; without one, the reasons of all. A promise as with {@link authorize}.
+ * Returns the decision of the first authorizer that has an opinion. If none has, the verdict is `no opinion`, with the
+ * reasons of all. Like {@link authorize}, returns a promise only if an authorizer does.
  */
 export function decide(
   authorizers: readonly Authorizer[],

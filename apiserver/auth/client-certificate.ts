@@ -23,7 +23,10 @@ export function clientCertificate(): Authenticator {
   }
 }
 
-/** The user of a connection's valid client certificate. */
+/**
+ * Returns the user name (the common name) of a connection's client certificate; undefined if the certificate is missing
+ * or not valid.
+ */
 export function certificateName(socket: TLSSocket): string | undefined {
   const certificate = socket.authorized ? socket.getPeerCertificate() : undefined
   return certificate?.subject && nameIn(certificate)

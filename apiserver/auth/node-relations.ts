@@ -13,7 +13,7 @@ interface Name {
   name: string
 }
 
-/** Which objects a node has to do with. Upstream: plugin/pkg/auth/authorizer/node/graph.go. */
+/** Says which objects are related to a node. Upstream: plugin/pkg/auth/authorizer/node/graph.go. */
 export interface NodeRelations {
   has(nodeName: string, resource: Resource, name: Name): boolean
 }

@@ -1,7 +1,7 @@
 import { StatusError } from '../../shared/api/status-error.ts'
 import type { Attributes, RequestedResource } from './types.ts'
 
-/** The 403 in upstream's words. */
+/** Returns the 403 (Forbidden) for a refused request, in upstream's words. */
 export function refusal({ user, verb, path, resource }: Attributes, reason?: string): StatusError {
   const who = `User ${JSON.stringify(user.name)}`
   const why = reason ? `: ${reason}` : ''

@@ -2,12 +2,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { User } from '../kind/user.ts'
 
-/** What an authenticator may look at. */
+/** Holds the parts of a request that authenticators may read. */
 export interface Credentials {
   headers: IncomingHttpHeaders
   /**
-   * The connection; over TLS (for HTTP/2 the session's) it knows the client's certificate. The same object for each
-   * request of a connection.
+   * The connection; the same object for each request of a connection. Over TLS (for HTTP/2 on the session's socket), it
+   * has the client's certificate.
    */
   socket: Socket
 }
@@ -20,7 +20,7 @@ export interface Authenticator {
   authenticate(credentials: Credentials): User | undefined
 }
 
-/** What the user wants to do, in upstream's words. */
+/** Describes what the user wants to do, in upstream's words. */
 export interface Attributes {
   user: User
   /**
@@ -28,7 +28,7 @@ export interface Attributes {
    * path that is no resource.
    */
   verb: string
-  /** Without the query. */
+  /** The path of the request without its query. */
   path: string
   /** `undefined` for a path that is no resource, such as /healthz. */
   resource?: RequestedResource

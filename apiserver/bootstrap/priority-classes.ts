@@ -8,7 +8,7 @@ const systemClass = (name: string, value: number, description: string): SystemOb
   body: { value, description, preemptionPolicy: 'PreemptLowerPriority' },
 })
 
-/** Upstream: pkg/apis/scheduling/v1/helpers.go. */
+/** Holds the priority classes that every cluster has. Upstream: pkg/apis/scheduling/v1/helpers.go. */
 export const priorityClasses: readonly SystemObject[] = [
   systemClass(
     'system-node-critical',

@@ -1,7 +1,9 @@
 import type { Binding } from '../../shared/api/types.ts'
 import { type ResourceDefinition, resource } from '../kind/resource-definition.ts'
 
-/** What a scheduler creates to give a pod its node: nothing is stored but that. */
+/**
+ * A scheduler creates a Binding to assign a pod to a node. The Binding itself is not stored; only the pod's node is.
+ */
 export const binding: ResourceDefinition = resource<Binding>({
   group: '',
   version: 'v1',

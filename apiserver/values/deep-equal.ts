@@ -1,6 +1,6 @@
 /**
- * Whether two JSON values say the same: the order of keys and absent against undefined make no difference. Two others
- * take a key that is undefined for a difference: `equals` (json-map.ts), and isDeepStrictEqual of node:util.
+ * Returns whether two JSON values are equal. The order of keys is ignored, and an undefined member equals an absent
+ * one. To `equals` (json-map.ts) and to isDeepStrictEqual of node:util, an undefined member is a difference.
  */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true

@@ -4,13 +4,14 @@ import { deepEqual } from './deep-equal.ts'
 const texts = new WeakMap<object, string>()
 
 /**
- * The JSON of a value, undefined for undefined; at hand for what a {@link Recurring} or {@link frozenOf} has given out.
+ * Returns the JSON of a value; undefined for undefined. The JSON of values that a {@link Recurring} or {@link frozenOf}
+ * returned is known already.
  */
 export function jsonOf(value: unknown): string | undefined {
   return knownJson(value) ?? toJson(value)
 }
 
-/** The same, if it is at hand. */
+/** Returns the JSON of a value if the JSON is known already; undefined otherwise. */
 export const knownJson = (value: unknown): string | undefined =>
   typeof value === 'object' && value !== null ? texts.get(value) : undefined
 
@@ -87,7 +88,7 @@ function firstDifference(a: unknown, b: unknown): Path {
   return []
 }
 
-/** What a JSON text says, never to be changed. */
+/** Returns the value of a JSON text, deeply frozen, and remembers the text as its JSON. */
 export function frozenOf<Value extends object>(text: string): Value {
   const value = freeze(parseStored(text) as Value)
   texts.set(value, text)

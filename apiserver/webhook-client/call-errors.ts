@@ -34,7 +34,10 @@ const alerts: Record<string, string> = {
   116: 'certificate required',
 }
 
-/** How a request did not get its answer. `host` and `port`: what was dialled. */
+/**
+ * Describes, in Go's words, why a request failed before it got an answer. `host` and `port` are the address that was
+ * dialled.
+ */
 export function transportError(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): string {
   const { code = '' } = error
   const certificate = certificateErrors[code]
@@ -50,7 +53,7 @@ export function transportError(error: NodeJS.ErrnoException, { host, port }: { h
   return dialError(error, host, port)
 }
 
-/** The same, of a request to a URL. */
+/** Describes, in Go's words, why a request to `url` failed before it got an answer. */
 export function requestError(error: Error, url: string): string {
   const { protocol, hostname, port } = new URL(url)
   const host = hostname.replace(/^\[|\]$/g, '')

@@ -12,7 +12,10 @@ export interface ServiceReference {
   port?: number
 }
 
-/** Which address a port of a service has at the moment. Throws an Error in upstream's words when it has none. */
+/**
+ * Returns the current address for a port of a service. Throws an Error in upstream's words if the service has no
+ * address.
+ */
 export type ResolveService = (service: { namespace: string; name: string; port: number }) => {
   address: string
   port: number
@@ -20,7 +23,9 @@ export type ResolveService = (service: { namespace: string; name: string; port: 
 
 const HTTPS_PORT = 443
 
-/** Upstream: apiserver/pkg/util/webhook/client.go. */
+/**
+ * Returns the URL of a webhook, with its timeout as a query parameter. Upstream: apiserver/pkg/util/webhook/client.go.
+ */
 export function urlOf({ url, service }: ClientConfig, timeoutSeconds: number): URL {
   const { namespace, name, path = '', port = HTTPS_PORT } = service ?? { namespace: '', name: '' }
   const target = new URL(url ?? `https://${name}.${namespace}.svc:${port}`)

@@ -7,7 +7,10 @@ import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { requestOf } from '../admission-review.ts'
 import { seenObjects } from '../seen-object.ts'
 
-/** What expressions see of a request, in the version of `matched`. */
+/**
+ * Returns the variables that expressions see of a request, with the objects in the version of `matched`. Rejects with a
+ * StatusError if an object cannot be converted to that version.
+ */
 export async function requestVariables(
   attributes: AdmissionAttributes,
   matched: ResourceDefinition,
@@ -23,7 +26,10 @@ export async function requestVariables(
 /** A copy as JSON has it: what is undefined is not there. */
 export const plainValue = (value: unknown): unknown => parseExact(toJson(value))
 
-/** Whether all hold. One that does not is enough, whatever the others say; else one that fails throws an Error. */
+/**
+ * Returns whether all conditions hold. Returns false if any condition is false, even if others fail; otherwise a
+ * condition that fails throws an Error.
+ */
 export function allHold(
   conditions: readonly { expression: string }[],
   variables: Variables,

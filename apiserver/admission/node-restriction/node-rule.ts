@@ -2,7 +2,7 @@ import type { Access } from '../../auth/access.ts'
 import type { Lookup } from '../../kind/lookup.ts'
 import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 
-/** A write of a node's kubelet. */
+/** Describes a write request of a node's kubelet. */
 export interface NodeWrite extends AdmissionAttributes {
   nodeName: string
   lookup: Lookup

@@ -8,8 +8,8 @@ import type { NodeRule, NodeWrite } from './node-rule.ts'
 const quoted = JSON.stringify
 
 /**
- * Only a mirror pod of the node itself, which refers to no other object: reading those would be a right that it gives
- * itself.
+ * Allows a node to create only mirror pods that are bound to the node and refer to no other object: a reference would
+ * give the node the right to read that object.
  */
 export const createPod: NodeRule = (write) => {
   const { nodeName } = write

@@ -11,7 +11,7 @@ import {
   sortedSet,
 } from './pod-view.ts'
 
-/** Why a pod does not meet the rule, in upstream's words; undefined when it does. */
+/** Returns why a pod violates the rule, in upstream's words; undefined if the pod meets the rule. */
 export type Check = (pod: Pick<Pod, 'metadata' | 'spec'>) => { reason: string; detail: string } | undefined
 
 const profileTypes = ['RuntimeDefault', 'Localhost']
@@ -174,7 +174,10 @@ const windowsHostProcess: Check = ({ spec }) => {
   return { reason: 'hostProcess', detail: `${setters} must not set securityContext.windowsOptions.hostProcess=true` }
 }
 
-/** In upstream's order; the latest version of each. Upstream: pod-security-admission/policy. */
+/**
+ * Holds the latest version of each check of the baseline profile, in upstream's order. Upstream:
+ * pod-security-admission/policy.
+ */
 export const baseline = {
   appArmorProfile,
   capabilities,

@@ -4,14 +4,14 @@ export type PodSpec = Pod['spec']
 export type SecurityContext = NonNullable<Container['securityContext']>
 export type PodSecurityContext = NonNullable<PodSpec['securityContext']>
 
-/** In the order in which upstream visits them. */
+/** Returns all containers of a pod, in the order in which upstream visits them. */
 export const containersOf = ({ initContainers = [], containers, ephemeralContainers = [] }: PodSpec): Container[] => [
   ...initContainers,
   ...containers,
   ...(ephemeralContainers as unknown as Container[]),
 ]
 
-/** Names of the containers for which it holds. */
+/** Returns the names of the containers for which `holds` returns true. */
 export const namesOf = (
   spec: PodSpec,
   holds: (context: SecurityContext | undefined, container: Container) => boolean,
@@ -28,6 +28,6 @@ export const plural = (word: string, count: number): string => (count === 1 ? wo
 export const containersText = (names: readonly string[]): string =>
   `${plural('container', names.length)} ${quoted(names)}`
 
-/** Which parts of the pod set a forbidden value: `pod and container "c"`; empty if none does. */
+/** Names the parts of a pod that set a forbidden value, as in `pod and container "c"`. Returns '' if no part does. */
 export const settersText = (pod: boolean, names: readonly string[]): string =>
   [...(pod ? ['pod'] : []), ...(names.length > 0 ? [containersText(names)] : [])].join(' and ')

@@ -97,7 +97,10 @@ const ownSeccompProfile: Check = (pod) => {
 
 const { capabilities: _, hostPathVolumes: __, procMount: ___, seccompProfile: ____, ...kept } = baseline
 
-/** What of the baseline is not said more strictly here, and then the rest. Upstream: pod-security-admission/policy. */
+/**
+ * Holds the checks of the restricted profile: first those of the baseline without a stricter version here, then the
+ * profile's own. Upstream: pod-security-admission/policy.
+ */
 export const restricted: readonly Check[] = [
   ...Object.values(kept),
   allowPrivilegeEscalation,

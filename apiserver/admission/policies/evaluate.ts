@@ -4,7 +4,7 @@ import { compileExpression, OutOfBudget, policyVariables, type Variables } from 
 import { allHold, celError } from '../cel/match-conditions.ts'
 import type { ValidatingAdmissionPolicy, Validation, Variable } from './policy.ts'
 
-/** Why a policy is not content. */
+/** Says why a policy denies a request. */
 export interface Violation {
   message: string
   reason?: string
@@ -14,7 +14,10 @@ export interface Violation {
 
 const maxMessage = 5120
 
-/** What a policy says of one request, with one set of params. Upstream: plugin/policy/validating/validator.go. */
+/**
+ * Returns the violations that a policy finds in one request, with one set of params. Upstream:
+ * plugin/policy/validating/validator.go.
+ */
 export function violations({ spec }: ValidatingAdmissionPolicy, known: Variables): Violation[] {
   const { failurePolicy, matchConditions = [], variables = [], validations = [] } = spec
   const orElse = (why: string, error: unknown): Violation[] =>

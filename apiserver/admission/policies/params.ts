@@ -12,8 +12,10 @@ export interface ParamContext {
 }
 
 /**
- * What a policy is given, once for each evaluation; null: nothing. `namespace`: that of the request.
- * Throws an Error in upstream's words (plugin/policy/generic CollectParams).
+ * Returns the params of a policy binding: the policy is evaluated once for each of them, and null means an evaluation
+ * without params. `namespace` is the namespace of the request. Throws an Error in upstream's words
+ * (plugin/policy/generic CollectParams) if the kind of the params is unknown, the namespace does not fit the kind, or
+ * params are missing and `parameterNotFoundAction` is `Deny`.
  */
 export function collectParams(
   { lookup, lookupAll, definitions }: ParamContext,

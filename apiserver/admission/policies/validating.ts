@@ -12,7 +12,7 @@ import { type MatchContext, matchResources } from './match-resources.ts'
 import { collectParams, type ParamContext } from './params.ts'
 import type { ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from './policy.ts'
 
-/** A policy that some binding puts in force. */
+/** A policy is in force once a binding names it. */
 export interface BoundPolicy extends Matching {
   policy: ValidatingAdmissionPolicy
   bindings: readonly ValidatingAdmissionPolicyBinding[]

@@ -4,11 +4,12 @@ import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import type { WebhookCandidate } from './candidates.ts'
 import { selectsNamespace, selectsObject } from './selectors.ts'
 
-/** Whether all conditions hold; rejects with an Error that says why that cannot be told. */
+/** Resolves to whether all match conditions hold. Rejects with an Error that says why this cannot be decided. */
 export type MatchConditions = (candidate: WebhookCandidate, attributes: AdmissionAttributes) => Promise<boolean>
 
 /**
- * Whether a webhook, by its selectors and conditions, is to be asked. Throws a StatusError where that cannot be told.
+ * Resolves to whether a webhook must be called for a request, by its selectors and match conditions. Rejects with a
+ * StatusError if this cannot be decided.
  */
 export async function applies(
   candidate: WebhookCandidate,

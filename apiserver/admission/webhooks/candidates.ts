@@ -3,14 +3,17 @@ import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { type MatchedResource, matchesRule } from './rules.ts'
 import type { RegisteredWebhook, Rule } from './webhook.ts'
 
-/** What may be asked about a request, as far as its resource tells. */
+/**
+ * A candidate is a webhook or policy whose rules match the resource of a request. Selectors and match conditions still
+ * decide whether it applies.
+ */
 export interface Candidate<T> {
   hook: T
-  /** The version of the resource that it wants to hear of. */
+  /** The version of the resource that the webhook or policy registered for. */
   definition: ResourceDefinition
 }
 
-/** What says by rules which requests it is about. */
+/** Holds the rules that say which requests a webhook or policy applies to. */
 export interface Matching {
   rules?: readonly Rule[]
   matchPolicy?: string
@@ -19,8 +22,8 @@ export interface Matching {
 const none: readonly never[] = []
 
 /**
- * Finds what is about a request. What there is, is only looked through when it, or the catalog, has changed, and for
- * each kind of request once; where there is nothing, nothing is done.
+ * Finds the webhooks or policies whose rules match a request. Matching runs only after `version` has changed, and once
+ * for each kind of request; without any webhook or policy, nothing is computed.
  */
 export class Candidates<T extends Matching> {
   readonly #version: () => number
@@ -30,7 +33,7 @@ export class Candidates<T extends Matching> {
   #known = -1
   readonly #found = new Map<string, readonly Candidate<T>[]>()
 
-  /** `version` rises with each change of what `all` or `siblings` say. */
+  /** `version` must rise with each change of what `all` or `siblings` return. */
   constructor({
     version,
     all,

@@ -11,7 +11,7 @@ export class FailedCall extends Error {
 
 const minCode = 400
 
-/** What it said itself, as the answer to the client. */
+/** Returns a webhook's denial as the answer to the client. */
 export function denied(webhook: string, status: NonNullable<ReviewResponse['status']> = {}): StatusError {
   const by = `admission webhook ${JSON.stringify(webhook)} denied the request`
   const { code = 0, reason, message, details } = status

@@ -24,13 +24,16 @@ export function namespaceObject(attributes: AdmissionAttributes, lookup: Lookup)
   return found
 }
 
-/** Whether a selector takes the request's namespace; what is in none is always taken. Throws NotFound. */
+/**
+ * Returns whether a selector matches the namespace of the request. Requests outside of any namespace always match.
+ * Throws NotFound if the namespace does not exist.
+ */
 export function selectsNamespace(selector: LabelSelector, attributes: AdmissionAttributes, lookup: Lookup): boolean {
   if (selector.length === 0 || namespaceOf(attributes) === undefined) return true
   return matchesLabels(selector, namespaceObject(attributes, lookup)?.metadata.labels)
 }
 
-/** Whether a selector takes the object as it is to be, or as it was. */
+/** Returns whether a selector matches the new or the old object of the request. */
 export const selectsObject = (selector: LabelSelector, { object, old }: AdmissionAttributes): boolean =>
   selector.length === 0 ||
   [object, old].some((candidate) => candidate !== undefined && matchesLabels(selector, candidate.metadata?.labels))

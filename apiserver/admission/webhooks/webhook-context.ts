@@ -5,7 +5,7 @@ import type { MatchConditions } from './applies.ts'
 import type { Candidates } from './candidates.ts'
 import type { RegisteredWebhook } from './webhook.ts'
 
-/** What asking webhooks takes. */
+/** Holds everything that calling webhooks depends on. */
 export interface WebhookContext {
   client: WebhookClient
   candidates: Candidates<RegisteredWebhook>

@@ -2,7 +2,7 @@ import { fromSelectorObject, type LabelSelector, type LabelSelectorObject } from
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ClientConfig } from '../../webhook-client/client-config.ts'
 
-/** One webhook of a configuration (admissionregistration.k8s.io/v1), with its defaults. */
+/** Holds one webhook of a configuration (admissionregistration.k8s.io/v1), with its defaults filled in. */
 export interface Webhook {
   name: string
   clientConfig: ClientConfig
@@ -15,7 +15,7 @@ export interface Webhook {
   timeoutSeconds: number
   admissionReviewVersions: string[]
   matchConditions?: MatchCondition[]
-  /** Of mutating ones alone. */
+  /** Only mutating webhooks have a reinvocation policy. */
   reinvocationPolicy?: 'Never' | 'IfNeeded'
 }
 export interface Rule {

@@ -22,7 +22,10 @@ export interface CompiledRule {
   /** Of messageExpression; undefined when there is none, or it gives none. */
   message(self: unknown, old: unknown, budget: Budget): string | OutOfBudget | undefined
 }
-/** Why a message ends the check of the object. */
+/**
+ * Stops the validation of an object's rules, because the cost budget is spent; `outOfBudget` is the message for the
+ * client.
+ */
 export interface OutOfBudget {
   outOfBudget: string
 }

@@ -13,7 +13,7 @@ export function exceedsBudget(what: string, cost: number, limit: number): string
   return `${what} exceeds budget by factor of ${shown} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`
 }
 
-/** What all expressions of a version's schema cost together. */
+/** Sums the estimated cost of all expressions in a version's schema. */
 export class TotalCost {
   #total = 0
   readonly #expensive: { field: string; cost: number }[] = []

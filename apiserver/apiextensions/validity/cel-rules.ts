@@ -60,7 +60,7 @@ function elementsOf({ type, maxItems, maxProperties, additionalProperties }: JSO
   return bound === undefined ? undefined : Math.max(0, bound)
 }
 
-/** What each x-kubernetes-validations entry must say, wherever it stands in the schema. */
+/** Validates the fields of every x-kubernetes-validations rule in the schema, at any depth. */
 export const validateRuleFields = (schema: JSONSchemaProps, path: string): FieldError[] =>
   fieldErrors({ schema, path, root: true, most: 1 })
 

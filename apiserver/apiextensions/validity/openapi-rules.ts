@@ -12,7 +12,10 @@ interface Walk {
   insideMeta?: boolean
 }
 
-/** What apiextensions/v1 allows of OpenAPI v3 at all, and how its own extensions go together. */
+/**
+ * Checks that a schema uses only the parts of OpenAPI v3 that apiextensions/v1 allows, and that its x-kubernetes
+ * extensions do not conflict.
+ */
 export function validateOpenAPISchema(
   schema: JSONSchemaProps,
   path: string,

@@ -178,7 +178,10 @@ function validateApproval(crd: CustomResourceDefinition): FieldError[] {
   return []
 }
 
-/** What may not change: the group and plural never, scope and kind not once the names are taken. */
+/**
+ * Returns an error for each changed field that is immutable: group and plural always, scope and kind once the
+ * definition is established.
+ */
 export function validateDefinitionUpdate(
   crd: CustomResourceDefinition,
   old: CustomResourceDefinition,

@@ -13,7 +13,7 @@ const MISSING_TYPE: Record<Level, string> = {
 }
 
 /**
- * Whether the schema is structural: types stand outside of anyOf and its like, so that each field can be found by its
+ * Checks that a schema is structural: types stand outside of anyOf and its like, so that each field can be found by its
  * path.
  */
 export function validateStructural(schema: JSONSchemaProps, path: string): FieldError[] {

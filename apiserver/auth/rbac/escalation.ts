@@ -85,7 +85,7 @@ class HeldRules {
   }
 }
 
-/** Why the user may not grant these rules, in upstream's words; undefined when they hold them all. */
+/** Returns why the user may not grant these rules, in upstream's words; undefined if the user holds them all. */
 export function escalation(
   resolver: RuleResolver,
   user: User,

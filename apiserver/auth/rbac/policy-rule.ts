@@ -5,7 +5,7 @@ import type { Attributes } from '../types.ts'
 export type PolicyRule = Wire<V1PolicyRule>
 
 /**
- * Whether the rule covers what the user wants to do. Upstream: plugin/pkg/auth/authorizer/rbac,
+ * Returns whether the rule covers what the user wants to do. Upstream: plugin/pkg/auth/authorizer/rbac,
  * pkg/apis/rbac/v1/evaluation_helpers.go.
  */
 export function allows(rule: PolicyRule, { verb, path, resource }: Attributes): boolean {

@@ -9,11 +9,14 @@ const group = 'rbac.authorization.k8s.io'
 /** A rule that applies to a user, or a binding whose role is not there. */
 export type Granted = { rule: PolicyRule; source: () => string } | { error: string }
 
-/** What roles and bindings say at the moment. Upstream: pkg/registry/rbac/validation/rule.go. */
+/** Reads the current roles and bindings. Upstream: pkg/registry/rbac/validation/rule.go. */
 export interface RuleResolver {
-  /** Cluster-wide rules first, then those of the namespace (`''`: none), in the order of the bindings' names. */
+  /**
+   * Yields cluster-wide rules first, then those of `namespace` (`''`: no namespace), in the order of the bindings'
+   * names.
+   */
   rulesFor(user: User, namespace: string): Generator<Granted>
-  /** Undefined when there is no such role. */
+  /** Returns undefined if the role does not exist. */
   rulesOf(roleRef: { kind: string; name: string }, namespace: string): readonly PolicyRule[] | undefined
 }
 

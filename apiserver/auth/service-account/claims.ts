@@ -8,7 +8,7 @@ export interface Reference {
   uid?: string
 }
 
-/** What a service account's token says. Times are seconds since 1970. */
+/** Holds the claims of a service account's token. Times are in seconds since 1970. */
 export interface Claims {
   aud: string[]
   exp: number
@@ -32,9 +32,8 @@ export interface Claims {
 const leewayMs = 60_000
 
 /**
- * The user of a token. Throws an Error, with upstream's text, if the token has expired or the object that it is bound
- * to is gone.
- * Upstream: pkg/serviceaccount/claims.go.
+ * Returns the user that a token stands for. Throws an Error, with upstream's text, if the token has expired, is not
+ * valid yet, or is bound to an object that is gone. Upstream: pkg/serviceaccount/claims.go.
  */
 export function bearerOf(claims: Claims, lookup: Lookup, nowMs: number): User {
   if (nowMs >= claims.exp * 1000 + leewayMs) throw new Error('service account token has expired')

@@ -5,13 +5,13 @@ const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toS
 /** ECDSA signatures in tokens are the two numbers one after the other, not DER. */
 const dsaEncoding = 'ieee-p1363'
 
-/** RFC 7519 in its compact form. */
+/** Returns a signed JSON Web Token (RFC 7519) in its compact form. */
 export function signToken({ privateKey: key, algorithm, id }: SigningKey, claims: object): string {
   const signed = `${encode({ alg: algorithm, kid: id })}.${encode(claims)}`
   return `${signed}.${sign('sha256', Buffer.from(signed), { key, dsaEncoding }).toString('base64url')}`
 }
 
-/** The claims without a look at the signature; undefined for text that is no such token. */
+/** Returns the claims of a token without checking its signature; undefined if the text is not a token. */
 export function readClaims(token: string): Record<string, unknown> | undefined {
   const parts = token.split('.')
   if (parts.length !== 3) return undefined
@@ -25,7 +25,7 @@ export function readClaims(token: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Whether this very key signed it. */
+/** Returns whether the token was signed with this key. */
 export function isSignedBy({ publicKey: key }: SigningKey, token: string): boolean {
   const end = token.lastIndexOf('.')
   return verify(

@@ -16,8 +16,8 @@ interface TokenSecret extends KubeObject {
 }
 
 /**
- * The bearer of a token from a Secret, and that Secret. Throws an Error, with upstream's text, for one that is good no
- * longer. Upstream: pkg/serviceaccount/legacy.go.
+ * Returns the user of a token from a Secret, together with the Secret. Throws an Error, with upstream's text, if the
+ * token is not valid or not valid any more. Upstream: pkg/serviceaccount/legacy.go.
  */
 export function legacyBearer(
   token: string,

@@ -15,12 +15,12 @@ export interface KeyPairSource {
 
 export type SigningAlgorithm = 'RS256' | 'ES256'
 
-/** What tokens are signed with, and what tells others how to check them. */
+/** Holds the key pair that signs tokens, and the algorithm and ID that let others verify them. */
 export interface SigningKey {
   privateKey: KeyObject
   publicKey: KeyObject
   algorithm: SigningAlgorithm
-  /** As in a token's header: the hash of the public key. */
+  /** The ID in a token's header: the hash of the public key. */
   id: string
 }
 

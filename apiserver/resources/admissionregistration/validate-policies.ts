@@ -50,7 +50,7 @@ const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge']
 const actions = ['Audit', 'Deny', 'Warn']
 const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-/** What validating and mutating policies share. */
+/** Validates the fields that validating and mutating policies share. */
 export function validatePolicyHead(spec: PolicySpec | undefined, errors: FieldErrors): void {
   const { failurePolicy, matchConstraints, matchConditions = [], paramKind } = spec ?? {}
   if (failurePolicy === undefined) errors.push(required('spec.failurePolicy'))

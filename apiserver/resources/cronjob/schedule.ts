@@ -17,7 +17,7 @@ const descriptors = new Set(['@yearly', '@annually', '@monthly', '@weekly', '@da
 
 export const hasTimeZone = (schedule: string): boolean => schedule.includes('TZ')
 
-/** Why it is none; undefined when it is one. */
+/** Returns why `text` is not a valid cron schedule; undefined if it is valid. */
 export function scheduleProblem(text: string): string | undefined {
   if (text === '') return 'empty spec string'
   let schedule = text

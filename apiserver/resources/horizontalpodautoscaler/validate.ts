@@ -6,7 +6,10 @@ import { validateContainerResourceName } from '../parts/container-resource-names
 import { NOT_NEGATIVE, reject } from '../parts/messages.ts'
 import type { Autoscaler, AutoscalerSpec, Metric } from './types.ts'
 
-/** Of an update `old` is the object before: what it has of wrong apiVersions may stay. */
+/**
+ * Validates an autoscaler. For an update, `old` is the object before: wrong apiVersions that `old` has already are no
+ * error, and minReplicas may stay 0.
+ */
 export function validateAutoscaler(
   { spec }: Pick<Autoscaler, 'spec'>,
   errors: FieldErrors,

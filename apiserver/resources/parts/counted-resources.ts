@@ -1,4 +1,4 @@
-/** What is counted, and so has no fractions: objects of which a quota says how many there may be. */
+/** Holds the resources that a quota counts as objects, so that their amounts have no fractions. */
 export const counted = new Set([
   'pods',
   'services',

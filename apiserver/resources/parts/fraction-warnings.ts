@@ -1,6 +1,8 @@
 import { isWholeQuantity } from '../../../shared/api/quantity.ts'
 
-/** Of amounts that are counted in bytes, and are no whole number of them. */
+/**
+ * Returns a warning for each amount that is a fraction of a byte. `names` are the resources that are measured in bytes.
+ */
 export const fractionWarnings = (
   amounts: Readonly<Record<string, string>> | undefined,
   names: readonly string[],

@@ -8,7 +8,7 @@ export const between = (low: number, high: number): string => `must be between $
 export const NOT_NEGATIVE = 'must be greater than or equal to 0'
 export const MAX_INT32 = 2_147_483_647
 
-/** One Invalid per message. */
+/** Adds one Invalid error per message. */
 export function reject(errors: FieldErrors, field: string, value: unknown, messages: string[]): void {
   for (const message of messages) errors.push(invalid(field, value, message))
 }
@@ -29,12 +29,15 @@ const hasBackstep = (path: string) => path.split('/').includes('..')
 export function validateNoBacksteps(path: string, field: string, errors: FieldErrors): void {
   if (hasBackstep(path)) errors.push(invalid(field, path, "must not contain '..'"))
 }
-/** A path inside a volume. */
+/** Checks that `path` stays inside a volume: a relative path without `..` segments. */
 export function validateLocalPath(path: string, field: string, errors: FieldErrors): void {
   if (path.startsWith('/')) errors.push(invalid(field, path, 'must be a relative path'))
   validateNoBacksteps(path, field, errors)
 }
-/** A path inside a volume that is written by the kubelet, so not one of its own names. */
+/**
+ * Checks that `path` stays inside a volume and does not begin with `..`, a prefix that is reserved for the kubelet's
+ * own files.
+ */
 export function validateLocalNonReservedPath(path: string, field: string, errors: FieldErrors): void {
   validateLocalPath(path, field, errors)
   if (path.startsWith('..') && !path.startsWith('../')) errors.push(invalid(field, path, "must not start with '..'"))

@@ -9,17 +9,17 @@ const renamed = new Map(
   }),
 )
 
-/** What to use instead of a label. */
+/** Returns what to use instead of a deprecated node label; undefined for other labels. */
 export const nodeLabelWarning = (key: string): string | undefined => renamed.get(key)
 
-/** A warning for each key that is renamed. `at`: its path. */
+/** Returns a warning for each deprecated node label in `keys`. `at` returns the path of a key. */
 export const nodeLabelWarnings = (keys: Iterable<string>, at: (key: string) => string): string[] =>
   [...keys].flatMap((key) => {
     const message = nodeLabelWarning(key)
     return message === undefined ? [] : [`${at(key)}: ${message}`]
   })
 
-/** Of the expressions of one term of a selector of nodes. */
+/** Returns a warning for each deprecated node label in the expressions of a node selector term. */
 export const nodeTermWarnings = (
   { matchExpressions = [] }: { matchExpressions?: { key: string }[] },
   path: string,

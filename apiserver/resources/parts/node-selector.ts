@@ -15,7 +15,7 @@ interface NodeSelector {
   nodeSelectorTerms?: NodeTerm[]
 }
 
-/** Upstream: ValidateNodeSelector. */
+/** Validates a node selector. Upstream: ValidateNodeSelector. */
 export function validateNodeSelector(selector: NodeSelector, path: string, errors: FieldErrors): void {
   const field = `${path}.nodeSelectorTerms`
   if (!selector.nodeSelectorTerms?.length) errors.push(required(field, 'must have at least one node selector term'))

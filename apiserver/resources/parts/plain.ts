@@ -66,7 +66,7 @@ export function plain<T extends Stored & { spec?: unknown; status?: unknown }>({
   })
 }
 
-/** Whether anything but metadata and status has changed. */
+/** Returns whether anything but metadata and status has changed. */
 export function contentChanged(object: Stored, old: Stored): boolean {
   const content = (whole: Stored) => ({
     ...whole,

@@ -39,7 +39,7 @@ const abbreviations: [string, string][] = [
   ['ReadWriteMany', 'RWX'],
   ['ReadWriteOncePod', 'RWOP'],
 ]
-/** As cells show them: `RWO,ROX`. */
+/** Returns the access modes in the short form of table cells: `RWO,ROX`. */
 export const accessModesText = (modes: string[] = []): string =>
   abbreviations
     .filter(([mode]) => modes.includes(mode))

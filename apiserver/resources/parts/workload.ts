@@ -24,7 +24,7 @@ import {
   validatePodTemplate,
 } from './pod-template.ts'
 
-/** What the spec of every workload holds. */
+/** Holds the fields that the spec of every workload has. */
 export interface WorkloadSpec {
   selector?: LabelSelector
   template: PodTemplateSpec
@@ -68,7 +68,10 @@ interface WorkloadRules<T extends Templated> extends Pick<Strategy<T>, 'validate
   /** Of the rest of the spec. */
   warnings?(spec: T['spec'], old: T | undefined): string[]
 }
-/** How a kind with a template is written: all of it but the status, or the status alone. */
+/**
+ * Returns the strategy of a kind with a pod template: a write changes either everything but the status, or the status
+ * alone.
+ */
 export const workloadStrategy = <T extends Templated>(rules: WorkloadRules<T>) =>
   ({
     ...(rules.validateName && { validateName: rules.validateName }),
@@ -115,9 +118,10 @@ export function podNameWarnings({ name }: ObjectMeta): string[] {
   ]
 }
 
-/** Whether the spec, or what the controllers read from the annotations, has changed. */
+/** Returns whether the spec has changed. */
 export const specChanged = (object: { spec?: unknown }, old: { spec?: unknown }): boolean =>
   !deepEqual(object.spec, old.spec)
+/** Returns whether the spec or the annotations have changed: controllers read some of the annotations. */
 export const specOrAnnotationsChanged = (object: Workload, old: Workload): boolean =>
   specChanged(object, old) || !deepEqual(object.metadata.annotations ?? {}, old.metadata.annotations ?? {})
 
@@ -174,7 +178,9 @@ export function validateSelected(
 export const notSelected = (path: string, labels: Record<string, string> | undefined) =>
   invalid(`${path}.metadata.labels`, labels ?? null, '`selector` does not match template `labels`')
 
-/** Pods of these run for ever. */
+/**
+ * Validates a template whose pods run forever: restartPolicy must be Always, and activeDeadlineSeconds is forbidden.
+ */
 export function validateLastingTemplate(
   template: PodTemplateSpec,
   errors: FieldErrors,
@@ -188,7 +194,7 @@ export function validateLastingTemplate(
     errors.push(forbidden('spec.template.spec.activeDeadlineSeconds', deadlineDetail))
 }
 
-/** As `kubectl get -o wide` writes a selector: `a=b,x in (1,2)`. */
+/** Returns a selector as `kubectl get -o wide` shows it: `a=b,x in (1,2)`. */
 export const selectorText = (selector: LabelSelectorObject | undefined): string =>
   requirementsOf(selector) instanceof Error ? '<error>' : formatSelectorObject(selector) || '<none>'
 

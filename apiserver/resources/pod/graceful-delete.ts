@@ -1,7 +1,7 @@
 import { hasEnded } from '../../../shared/api/pod-phase.ts'
 import type { DeleteOptions, Pod } from '../../../shared/api/types.ts'
 
-/** How long a pod may live on after its first delete; one that runs nowhere goes at once. */
+/** Returns how many seconds a pod may go on running after its first delete; 0 if the pod has no node or has ended. */
 export function gracePeriodSeconds(pod: Pod, options: DeleteOptions): number {
   const { spec } = pod
   const asked = options.gracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? 0

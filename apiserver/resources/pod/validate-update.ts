@@ -30,7 +30,7 @@ export const podNameRule = (name: string): string[] => dns1123Subdomain(name)
 /** Frozen specs that are right whatever the pod is called. */
 const right = new WeakSet<PodSpec>()
 
-/** The whole pod, as at creation. */
+/** Validates the whole pod, by the rules of creation. */
 export function validateWhole({ metadata, spec }: Pod, errors: FieldErrors): void {
   validatePodAnnotations(metadata, spec, 'metadata.annotations', errors)
   if (right.has(spec)) return

@@ -3,7 +3,7 @@ import type { ServiceAddresses, ServiceHolding, Taking } from '../../kind/resour
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { allocate } from './allocate.ts'
 
-/** The addresses and ports of a Service. */
+/** Returns the cluster IPs and node ports that a Service holds. */
 export function holdingOf({ spec }: Pick<Service, 'spec'>): ServiceHolding {
   const ports = [...(spec?.ports ?? []).map(({ nodePort }) => nodePort), spec?.healthCheckNodePort]
   return {

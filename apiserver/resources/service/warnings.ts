@@ -6,7 +6,7 @@ type Spec = NonNullable<Service['spec']>
 const oldHints = 'service.kubernetes.io/topology-aware-hints'
 const newHints = 'service.kubernetes.io/topology-mode'
 
-/** In upstream's order. Upstream: pkg/api/service/warnings.go. */
+/** Returns the warnings for a Service, in upstream's order. Upstream: pkg/api/service/warnings.go. */
 export function serviceWarnings({ metadata, spec = {} }: Service): string[] {
   const { clusterIPs = [], externalIPs = [], loadBalancerIP = '', loadBalancerSourceRanges: ranges = [] } = spec
   const isExternalName = spec.type === 'ExternalName'
@@ -39,7 +39,7 @@ export function serviceWarnings({ metadata, spec = {} }: Service): string[] {
   ]
 }
 
-/** Of a write of the status. */
+/** Returns the warnings for a write of the Service's status. */
 export const statusWarnings = ({ status }: Service): string[] =>
   (status?.loadBalancer?.ingress ?? []).flatMap(({ ip = '' }, index) =>
     addressWarnings(ip, `status.loadBalancer.ingress[${index}]`),

@@ -1,6 +1,6 @@
 import type { BindingRow } from './rows.ts'
 
-/** The subjects of the cluster roles at the start. */
+/** Holds the bindings of the bootstrap cluster roles to their subjects. */
 export const clusterRoleBindings: readonly BindingRow[] = [
   { name: 'cluster-admin', subjects: ['Group system:masters'] },
   { name: 'system:basic-user', subjects: ['Group system:authenticated'] },
@@ -16,7 +16,7 @@ export const clusterRoleBindings: readonly BindingRow[] = [
   { name: 'system:volume-scheduler', subjects: ['User system:kube-scheduler'] },
 ]
 
-/** The subjects of the roles in the system's namespaces. */
+/** Holds the bindings of the bootstrap roles in the system's namespaces to their subjects. */
 export const roleBindings: readonly BindingRow[] = [
   {
     namespace: 'kube-public',

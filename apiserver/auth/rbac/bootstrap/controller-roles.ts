@@ -1,8 +1,8 @@
 import type { RoleRow } from './rows.ts'
 
 /**
- * What each of upstream's control loops may do; each is bound to the service account of kube-system that bears the
- * loop's name.
+ * Holds a cluster role for each of upstream's control loops. Each role is bound to the service account in kube-system
+ * that has the loop's name.
  */
 export const controllerRoles: readonly RoleRow[] = [
   {

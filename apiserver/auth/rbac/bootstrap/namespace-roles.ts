@@ -1,6 +1,6 @@
 import type { RoleRow } from './rows.ts'
 
-/** Roles of the system's own namespaces. */
+/** Holds the bootstrap roles in the system's own namespaces. */
 export const namespaceRoles: readonly RoleRow[] = [
   {
     namespace: 'kube-public',

@@ -1,14 +1,14 @@
 import { RBAC_GROUP } from '../../../validation/rbac-rules.ts'
 import type { PolicyRule } from '../policy-rule.ts'
 
-/** A role in short. */
+/** Describes a Role or ClusterRole in a compact form. */
 export interface RoleRow {
-  /** Of a Role; a ClusterRole has none. */
+  /** The namespace of a Role; absent for a ClusterRole. */
   namespace?: string
   name: string
   /** The user-facing role (`admin`, `edit`, `view`) that takes this one's rules in. */
   aggregateTo?: string
-  /** It has no rules of its own, but those of the roles that say so. */
+  /** The role has no rules of its own; it aggregates the rules of every role whose `aggregateTo` has this value. */
   aggregates?: string
   /** `verbs groups resources [names]`, or `verbs URLs`; lists by comma, the core group as `core`. */
   rules?: readonly string[]

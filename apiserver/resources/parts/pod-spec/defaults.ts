@@ -16,7 +16,7 @@ export function defaultPodSpec(spec: PodSpec): void {
   for (const volume of spec.volumes ?? []) defaultVolume(volume)
 }
 
-/** What only a pod gets, not the template of a workload. */
+/** Sets the defaults that apply to pods only, not to the templates of workloads. */
 export function defaultPodOnly(spec: PodSpec): void {
   spec.enableServiceLinks ??= true
   if (spec.resources) defaultPodRequests(spec, spec.resources)

@@ -6,8 +6,8 @@ const defaultGraceSeconds = 30
 const probes = ['livenessProbe', 'startupProbe'] as const
 
 /**
- * What a termination or a failed probe of this container will do that its author may not expect; `path` is the
- * container's, `specPath` the pod spec's.
+ * Warns if a termination or a failed probe of this container will have effects that its author may not expect. `path`
+ * is the path of the container, `specPath` the path of the pod spec.
  */
 export function graceWarnings(container: Container, spec: PodSpec, path: string, specPath: string): string[] {
   if (!container.lifecycle?.preStop && !container.livenessProbe && !container.startupProbe) return []

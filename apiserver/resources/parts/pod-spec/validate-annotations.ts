@@ -11,7 +11,7 @@ const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost'
 const seccompProfile = /^(?:unconfined|runtime\/default|docker\/default|localhost\/(?!\/)(?!.*(?:^|\/)\.\.(?:\/|$)).+)$/
 const appArmorProfile = /^(?:|unconfined|runtime\/default|localhost\/.+)$/
 
-/** Whether there is an annotation whose key begins so. */
+/** Returns whether any annotation's key begins with `prefix`. */
 export function hasPrefix(annotations: ObjectMeta['annotations'], prefix: string): boolean {
   for (const key in annotations) if (key.startsWith(prefix)) return true
   return false

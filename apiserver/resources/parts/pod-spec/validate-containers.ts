@@ -21,12 +21,12 @@ import { validateSecurityContext } from './validate-security-context.ts'
 
 type Volumes = NonNullable<PodSpec['volumes']>
 
-/** What the rules of a container need to know of its pod. */
+/** Holds the parts of a pod that the rules for its containers depend on. */
 export interface PodContext {
   spec: PodSpec
   volumes: ReadonlyMap<string, Volumes[number]>
   claims: ReadonlySet<string>
-  /** Else the container is part of a template. */
+  /** False if the container is part of a template. */
   isPod: boolean
 }
 

@@ -67,7 +67,7 @@ export function validatePodSpec(spec: PodSpec, { meta, path }: SpecOptions, erro
   validateHostname(spec, path, errors)
 }
 
-/** What only a pod is asked for, not a template. */
+/** Validates the fields whose rules apply to pods only, not to templates. */
 export function validatePodOnly(spec: PodSpec, path: string, errors: FieldErrors): void {
   if (!spec.serviceAccountName) {
     for (const [index, { projected }] of (spec.volumes ?? []).entries()) {

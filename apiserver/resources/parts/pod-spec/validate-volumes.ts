@@ -307,7 +307,7 @@ function validateProjection(
   }
 }
 
-/** Answers the volumes without a mistake by name, for the mounts. */
+/** Validates the volumes and returns the valid ones by name, for the checks of the mounts. */
 export function validateVolumes(
   volumes: Volume[],
   meta: ObjectMeta | undefined,

@@ -16,7 +16,7 @@ const control = /[\u0000-\u001f\u007f]/
 const netBios = /^[^\\/:*?|"<>|.][^\\/:*?|"<>|]{0,14}$/
 const dnsDomain = /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?\.)*[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?$/
 
-/** Upstream: validateWindowsSecurityContextOptions. */
+/** Validates the Windows options of a security context. Upstream: validateWindowsSecurityContextOptions. */
 export function validateWindowsOptions(options: Options, path: string, errors: FieldErrors): void {
   if (!options) return
   const { gmsaCredentialSpecName: name, gmsaCredentialSpec: spec, runAsUserName: user } = options
