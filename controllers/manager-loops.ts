@@ -23,6 +23,7 @@ import { startResourceQuotaController } from './resource-quota.ts'
 import { startRootCaCertPublisher } from './root-ca-cert-publisher.ts'
 import { startServiceAccountController } from './service-account.ts'
 import { startServiceAccountTokenController } from './service-account-tokens.ts'
+import { startServiceLoadBalancers } from './service-lb.ts'
 import { startStatefulSetController } from './stateful-set/stateful-set-controller.ts'
 import { startTaintEviction } from './taint-eviction.ts'
 import { startTtlAfterFinished } from './ttl-after-finished.ts'
@@ -52,6 +53,7 @@ export interface ManagerOptions {
 export function startManagerLoops(context: ControllerContext, options: ManagerOptions): Controller[] {
   const { resources, ca, rootCa, chosen = ['*'] } = options
   const loops: Record<ControllerName, () => Controller | undefined> = {
+    'service-lb-controller': () => startServiceLoadBalancers(context),
     'serviceaccount-controller': () => startServiceAccountController(context),
     'serviceaccount-token-controller': () =>
       rootCa === undefined ? undefined : startServiceAccountTokenController(context, rootCa),

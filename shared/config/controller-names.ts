@@ -25,6 +25,7 @@ export const controllerNames = [
   'replicationcontroller-controller',
   'resourcequota-controller',
   'root-ca-certificate-publisher-controller',
+  'service-lb-controller',
   'serviceaccount-controller',
   'serviceaccount-token-controller',
   'statefulset-controller',
