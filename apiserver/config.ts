@@ -6,7 +6,7 @@ import type { NamedPlugin } from './http/plugins/plugin.ts'
 import type { KubeletCredentials } from './http/proxy/kubelet-proxy.ts'
 import type { Storage } from './storage/storage.ts'
 
-/** What serves HTTP/2: our own implementation, or that of Node (node:http2), which is slower. */
+/** HTTP/2 is served by Kubestage's own implementation, or by Node's (node:http2), which is slower. */
 export const http2Choices = ['own', 'node'] as const
 export type Http2Choice = (typeof http2Choices)[number]
 

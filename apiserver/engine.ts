@@ -35,7 +35,10 @@ export interface EngineOptions {
   several?: typeof import('./several.ts')
 }
 
-/** What reads and writes objects: caches, authorization, admission, the registry, and the kinds that users define. */
+/**
+ * The engine reads and writes objects: it joins caches, authorization, admission, the registry, and the kinds that
+ * users define.
+ */
 export class Engine {
   readonly objects: ObjectCaches
   readonly authorization: Authorization

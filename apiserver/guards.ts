@@ -7,7 +7,7 @@ import { type Limits, limitsOf } from './http/limits/limits.ts'
 import { Watchdog } from './http/limits/watchdog.ts'
 import { WatchBacklog } from './watchcache/watch-backlog.ts'
 
-/** What keeps one client from taking the server from the others. */
+/** The guards keep a single client from making the server unusable for the others. */
 export class Guards {
   readonly limits: Limits
   readonly reports: ClientLimits

@@ -21,7 +21,7 @@ export interface LocalWatchOptions {
 
 type Events = readonly WatchEvent[]
 
-/** A watch within the process. Its objects are shared with other watchers: read, never change them. */
+/** A local watch runs within the process. Its objects are shared with other watchers: callers must not change them. */
 export class LocalWatch<T extends object> implements AsyncIterable<WatchEvent<T>> {
   readonly #api: ApiContext
   readonly #definition: ResourceDefinition
@@ -82,7 +82,10 @@ function eventEncoder(definition: ResourceDefinition, exact: boolean): WatchEnco
   }
 }
 
-/** What its writer made of an object, as it would be read: the parts are shared. */
+/**
+ * Returns the object that a writer made as a read would return it. The result shares its parts with the writer's
+ * object.
+ */
 export function asWritten(
   definition: ResourceDefinition,
   { metadata, ...rest }: KubeObject,

@@ -19,7 +19,10 @@ interface Parts {
   customResources: CustomResources
 }
 
-/** The same at each server, so that a token of one is good at the others. As kubeadm has it. */
+/**
+ * Every server has the same issuer, so that a token from one server is valid at the others. kubeadm sets the same
+ * value.
+ */
 export const issuer = 'https://kubernetes.default.svc.cluster.local'
 
 export const adjusted = async (config: ApiServerConfig, storage: Storage): Promise<ApiServerConfig> => ({

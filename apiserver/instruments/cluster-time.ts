@@ -1,7 +1,7 @@
 import type { MovableClock } from '../../shared/clock/movable-clock.ts'
 import { settle } from '../../shared/clock/settle.ts'
 
-/** A kubelet with a clock of its own. */
+/** Names a kubelet that has a clock of its own. */
 export interface TimedNode {
   name: string
   /** Differs when another kubelet has come in its place. */

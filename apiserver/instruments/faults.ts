@@ -4,7 +4,7 @@ import { traitsOf } from '../kind/subresource-traits.ts'
 import { Chance } from './chance.ts'
 import { filterFields, isMeant, type ObservedRequest, parseFilter, type RequestFilter } from './request-filter.ts'
 
-/** What happens to a request that is meant. One of them, or a delay and one of them. */
+/** Says what happens to a matching request: one effect, or a delay together with one other effect. */
 export interface FaultEffect {
   /** Answered with this code; or with a Status of which these are the fields. */
   status?: number | { code: number; reason?: string; message?: string; retryAfterSeconds?: number }

@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { toMicroTime } from '../../shared/clock/timestamp.ts'
 import { isMeant, type ObservedRequest, type RequestFilter } from './request-filter.ts'
 
-/** One request, as it came over the network. */
+/** Records one request as it came over the network. */
 export interface JournalEntry extends ObservedRequest {
   /** Counted from 1 in the order in which they came. */
   id: number

@@ -1,7 +1,7 @@
 import { badRequest } from '../../shared/api/status-errors.ts'
 import { suggestion } from '../../shared/config/option-types.ts'
 
-/** What is said of a request when it is looked for. */
+/** Holds the facts about a request that a filter can ask for. */
 export interface ObservedRequest {
   /**
    * `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the method in lower case for a
@@ -21,7 +21,7 @@ export interface ObservedRequest {
 
 type OneOrMore = string | readonly string[]
 
-/** Which requests are meant: all that agree with every field given. */
+/** Selects the requests that match every given field. */
 export interface RequestFilter {
   verb?: OneOrMore
   /** `pods`, `pods/status`, `deployments.apps`; `pods` alone means no subresource, `pods/*` any of them. */

@@ -9,7 +9,10 @@ export interface Restored {
   deleted: number
 }
 
-/** What servers take for objects before these are stored: it follows the objects, and is not restored. */
+/**
+ * Claims are entries that servers write for an object before the object is stored. They follow the objects, and a
+ * snapshot does not restore them.
+ */
 export interface Claims {
   owns(key: string): boolean
   /** The objects are others now; `before`: what they were. */

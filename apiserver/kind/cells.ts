@@ -11,7 +11,7 @@ export const column = (name: string, description: string, options: Partial<Colum
   description,
   ...options,
 })
-/** Only shown with `-o wide`. */
+/** Columns with this priority appear only with `-o wide`. */
 export const wide = { priority: 1 }
 
 const SECOND = 1000

@@ -89,7 +89,10 @@ export function applyFields(
   }
 }
 
-/** Whether nothing differs but when managers wrote last: such a write is none. */
+/**
+ * Returns whether the objects differ in nothing, or only in the times of their managers' last writes. Such a write is
+ * not made.
+ */
 export function sameButTimes(old: KubeObject, object: KubeObject): boolean {
   const { managedFields: before = [], ...oldMetadata } = old.metadata
   const { managedFields: after = [], ...metadata } = object.metadata

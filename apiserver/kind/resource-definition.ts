@@ -77,7 +77,7 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   example: T
 }
 
-/** How one version of a resource reads and writes what is stored in another. */
+/** Converts between one version of a resource and the version in which objects are stored. */
 export interface VersionConversion {
   /** Group under which the objects are stored, when it is another. */
   storageGroup?: string
@@ -87,19 +87,22 @@ export interface VersionConversion {
   toStorage(object: KubeObject): void
 }
 
-/** One that never fails: most objects are never read in this version, and those are not converted. */
+/** A built-in conversion never fails. It runs only on request, since most objects are never read in this version. */
 export interface BuiltInConversion extends VersionConversion {
   present(stored: { value: string }): string
 }
 
-/** Another version of a resource, as field management needs it: its type, and what an object of this one is in it. */
+/**
+ * Describes another version of a resource to field management: its type, and the conversion of objects of this version
+ * to it and back.
+ */
 export interface SiblingVersion {
   schema: string
   convert(object: KubeObject): KubeObject
   convertBack(object: KubeObject): KubeObject
 }
 
-/** What custom resources do their own way. */
+/** Holds the behaviour of a custom resource that differs from that of built-in kinds. */
 export interface CustomTraits extends VersionConversion {
   /** Of this version. */
   schema: JSONSchemaProps
@@ -113,7 +116,7 @@ export interface CustomTraits extends VersionConversion {
   webhook?: ConversionWebhook
 }
 
-/** What takes a webhook; rejects with a StatusError when that fails. */
+/** Converts through a webhook. Each method rejects with a StatusError when the webhook fails. */
 export interface ConversionWebhook {
   /** Brings an object of this version, in place, into the form in which it is stored. */
   toStorage(object: KubeObject): Promise<void>
@@ -163,7 +166,7 @@ export interface Column {
   priority?: number
 }
 
-/** What every strategy function is told besides the object. */
+/** Holds what every strategy function receives in addition to the object. */
 export interface StrategyContext {
   nowMs: number
   featureGates: FeatureGates
@@ -183,7 +186,7 @@ export interface StrategyContext {
   /** Since when new connections no longer go to a pod. */
   endpointRemovals?: { of(podUid: string): { atMs: number; from: string } | undefined }
 }
-/** What Services take from: each address and port belongs to one of them. */
+/** Allocates addresses and ports to Services. Each address and port belongs to at most one Service. */
 export interface ServiceAddresses {
   /** Takes a given address; answers why it cannot be had. */
   takeIp(ip: string): string | undefined
@@ -208,7 +211,7 @@ export interface SharedServiceAddresses {
   /** Never rejects. */
   give(service: KubeObject, holding: ServiceHolding): Promise<void>
 }
-/** What a write has taken for its object, and what the object had before. */
+/** Holds what a write has allocated to its object, and what the object had before. */
 export interface Taking {
   /** The write has stored the object, as it is now; or nothing. Never rejects. */
   end(isStored: boolean): Promise<void>

@@ -1,8 +1,9 @@
 import { own } from '../../shared/api/own.ts'
 
 /**
- * What is special about the endpoint of a subresource. A name means the same for every kind: authentication, flow
- * control and faults see a request before its kind is looked up. Which kinds have it: `subresourcesOf`.
+ * Describes the endpoint of a subresource where it differs from others. A name means the same for every kind:
+ * authentication, flow control and faults see a request before its kind is looked up. `subresourcesOf` says which kinds
+ * have the subresource.
  */
 export interface SubresourceTraits {
   /** A request may go on for as long as the client wants, so that it counts for no limit of requests under way. */

@@ -17,7 +17,11 @@ const lastApplied = (object: WithMeta): string | undefined => {
   return typeof text === 'string' && text !== '' ? text : undefined
 }
 
-/** What kubectl's client-side apply says it set, as far as the object still has it: free for `kubectl` to take over. */
+/**
+ * Returns the fields that kubectl's client-side apply set, according to its annotation, and that the object still has
+ * unchanged: `kubectl` may take them over. Returns undefined without an annotation that is a valid configuration of
+ * this version.
+ */
 export function lastAppliedFields(kind: ManagedKind, live: WithMeta): FieldsV1 | undefined {
   const text = lastApplied(live)
   if (text === undefined) return undefined

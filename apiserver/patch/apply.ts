@@ -33,7 +33,7 @@ import {
 import { merge } from './structured-merge/merge.ts'
 import { schemaErrors } from './structured-merge/validate.ts'
 
-/** Manager, endpoint and time of a write. */
+/** Holds the manager, endpoint and time of a write. */
 export interface FieldWrite {
   /** From the parameter `fieldManager`, else from the User-Agent. */
   manager: string

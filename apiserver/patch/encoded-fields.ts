@@ -10,7 +10,7 @@ export interface EncodedFields {
 const recent: { root: FieldsV1; encoded: EncodedFields }[] = []
 const maxRecent = 16
 
-/** For roots that objects share; others are better encoded with their objects. */
+/** Encodes a root that objects share. Other roots are cheaper to encode with their objects. */
 export function encodedFields(root: FieldsV1): EncodedFields {
   for (const entry of recent) if (entry.root === root) return entry.encoded
   const fields = sorted(root)

@@ -5,7 +5,7 @@ import { type FieldsV1, isEmpty, isFields, noFields, sorted, unionAll } from './
 
 const fieldsText = Symbol('JSON of fieldsV1')
 
-/** One entry of `metadata.managedFields`: which fields a manager owns, through which operation. */
+/** An entry of `metadata.managedFields` says which fields a manager owns, through which operation. */
 export interface ManagedFieldsEntry {
   manager?: string
   operation?: string
@@ -57,13 +57,19 @@ export function isReset(managedFields: unknown): boolean {
   return managedFields.length === 0 || (managedFields.length === 1 && isEmpty(managedFields[0] as FieldsV1))
 }
 
-/** Whether a body asks for it; to be asked before the body is decoded, which drops empty lists. */
+/**
+ * Returns whether a body asks to remove all ownership. Must be called before the body is decoded, which drops empty
+ * lists.
+ */
 export const resetsManagedFields = (body: unknown): boolean =>
   isReset((body as { metadata?: { managedFields?: unknown } | null } | null)?.metadata?.managedFields)
 
 export const fieldsOf = (entry: ManagedFieldsEntry): FieldsV1 => entry.fieldsV1 ?? noFields
 
-/** Same manager, operation and subresource, and for an Update the same version: one entry. */
+/**
+ * Returns whether two entries must be one: they have the same manager, operation and subresource, and for an Update the
+ * same version.
+ */
 export const isSameManager = (a: ManagedFieldsEntry, b: ManagedFieldsEntry): boolean =>
   (a.manager ?? '') === (b.manager ?? '') &&
   a.operation === b.operation &&
@@ -109,7 +115,7 @@ export function makeEncodedEntry(
   return out
 }
 
-/** The entries as JSON. */
+/** Encodes the entries as JSON. */
 export const stringifyEntries = (entries: ManagedFieldsEntry[]): string => `[${entries.map(stringifyEntry).join(',')}]`
 
 function stringifyEntry(entry: ManagedFieldsEntry): string {

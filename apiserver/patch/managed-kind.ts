@@ -13,7 +13,9 @@ export interface ManagedKind {
   /** For entries written through other versions of the kind; without it there is only this one. */
   versions?: KindVersions
 }
-/** What an object says in one version cannot be said in another; the message is the field's. */
+/**
+ * Thrown when something in an object of one version cannot be expressed in another; the message is that of the field.
+ */
 export class ConversionError extends Error {}
 
 export interface KindVersions {

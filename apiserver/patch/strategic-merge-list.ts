@@ -49,7 +49,10 @@ function applyDirectives(original: JsonMap[], patch: JsonMap[], mergeKey: string
   return { live: deleted.size > 0 ? original.filter((other) => !deleted.has(other[mergeKey])) : original, items }
 }
 
-/** Whether the items are maps; all must be of one type, and none a list. */
+/**
+ * Returns whether the items are maps. Throws if there are no items, if one of them is a list, or if they differ in
+ * type.
+ */
 export function ofMaps(original: unknown[], patch: unknown[]): boolean {
   const all = [...original, ...patch]
   if (all.length === 0) throw mergeError('no elements in any of the given slices')

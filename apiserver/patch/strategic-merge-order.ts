@@ -1,7 +1,10 @@
 import { isMap } from '../values/json-map.ts'
 import { noMergeKey } from './strategic-merge-error.ts'
 
-/** What tells items apart: themselves, or with a merge key its value. */
+/**
+ * Returns the value that tells an item from others: its value of the merge key, or the item itself if it has no merge
+ * key or is no map. Throws for a map that lacks the merge key.
+ */
 export function identity(item: unknown, mergeKey: string): unknown {
   if (mergeKey === '' || !isMap(item)) return item
   if (!Object.hasOwn(item, mergeKey)) throw noMergeKey(item, mergeKey)

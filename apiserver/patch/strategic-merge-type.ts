@@ -1,7 +1,7 @@
 import { type OpenApiSchema, openApiSchema, referredSchema } from '../../openapi/schemas.ts'
 import { mergeError } from './strategic-merge-error.ts'
 
-/** What a strategic merge patch must know of a type. */
+/** Holds what a strategic merge patch must know about a type. */
 export interface PatchType {
   /** Name of the struct, for messages. */
   name: string
@@ -17,7 +17,7 @@ export interface PatchField {
 
 const types = new Map<string, PatchType>()
 
-/** By OpenAPI name. */
+/** Returns a type by its OpenAPI name. */
 export function patchType(name: string): PatchType {
   let type = types.get(name)
   if (!type) {

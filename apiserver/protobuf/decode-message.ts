@@ -14,7 +14,7 @@ interface Parts {
 /** No served type is nested deeper than this. */
 const maxDepth = 200
 
-/** The fields of a message, by their JSON names. */
+/** Decodes the fields of a message and returns them by their JSON names. */
 export const decodeMessage = (name: string, bytes: Buffer, parts: Parts): JsonMap =>
   new MessageDecoder(parts).message(name, bytes, {})
 

@@ -14,7 +14,7 @@ export { ProtobufError }
 
 const prefix = Buffer.from('k8s\0')
 
-/** What the envelope says it holds. */
+/** Holds the fields of an envelope: the type of its object, the encoded object, and the content type. */
 export interface Envelope {
   apiVersion: string
   kind: string

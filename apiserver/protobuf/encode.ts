@@ -17,7 +17,7 @@ export function encodeProtobuf(object: JsonMap): Buffer | undefined {
   return Buffer.concat([envelopeHead({ apiVersion, kind }), raw.bytes(), envelopeEnd])
 }
 
-/** What precedes the object in its envelope: what it is. */
+/** Encodes the part of the envelope before the object: the prefix and the object's type. */
 export function envelopeHead({ apiVersion = 'v1', kind = '' }: { apiVersion?: string; kind?: string }): Buffer {
   const type = new WireWriter()
   type.part(1, apiVersion)

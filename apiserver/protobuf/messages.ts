@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** A field's form in JSON. */
+/** Names the form that a field has in JSON. */
 export type Form =
   | 'string'
   | 'bool'
@@ -34,7 +34,7 @@ export interface MessageField {
   name: string
   type: FieldType
 }
-/** Fields by number. */
+/** Maps the fields of a message by their numbers. */
 export type Message = Map<number, MessageField>
 
 type Row = [number: number, name: string, form: string]
@@ -59,7 +59,10 @@ function load() {
   return table
 }
 
-/** The message of a kind, e.g. `apps/v1` and `Deployment`; undefined when it has no protobuf form. */
+/**
+ * Returns the name of a kind's message, e.g. for `apps/v1` and `Deployment`; undefined when the kind has no protobuf
+ * form.
+ */
 export const messageOfKind = (apiVersion: string, kind: string): string | undefined =>
   load()[''][`${apiVersion} ${kind}`] ?? partialOf(`${apiVersion} ${kind}`)
 

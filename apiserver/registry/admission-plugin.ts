@@ -25,14 +25,14 @@ export interface AdmissionAttributes {
   warn(text: string): void
 }
 
-/** CreateOptions, UpdateOptions or DeleteOptions of meta.k8s.io/v1. */
+/** Holds the CreateOptions, UpdateOptions or DeleteOptions (meta.k8s.io/v1) of a request. */
 export interface OperationOptions {
   kind: string
   [option: string]: unknown
 }
 
 /**
- * The kind of a subresource, e.g. Scale: how an object looks through it, and what a change of that view does to the
+ * Describes the kind of a subresource, e.g. Scale: how it shows an object, and how a change of that view changes the
  * object.
  */
 export interface AdmissionView {
@@ -44,7 +44,7 @@ export interface AdmissionView {
   change(object: KubeObject, shown: KubeObject): void
 }
 
-/** Of one request: its mutating plugins may be asked a second time. */
+/** Tracks for one request whether its mutating plugins must be asked a second time. */
 export interface Reinvocation {
   isSecondRound: boolean
   /** A webhook has changed the object. */

@@ -8,7 +8,8 @@ export function checkNewObject({ definition, namespace }: RequestScope, { metada
 }
 
 /**
- * The same of what admission has made of it, which may not lose what the server has set. Upstream: rest.BeforeCreate.
+ * Checks the object again after admission, as {@link checkNewObject} did before. Throws a StatusError (500) if
+ * admission has removed the UID or the creation time that the server set. Upstream: rest.BeforeCreate.
  */
 export function checkAdmittedObject(scope: RequestScope, object: KubeObject): void {
   const { metadata } = object
@@ -19,13 +20,16 @@ export function checkAdmittedObject(scope: RequestScope, object: KubeObject): vo
   forgetDeletion(object)
 }
 
-/** What is to be created is not being deleted, so no manager owns such fields. */
+/** Removes the marks of a deletion: a new object is not being deleted, so no manager owns these fields. */
 export function forgetDeletion({ metadata }: KubeObject): void {
   if (metadata.deletionTimestamp !== undefined) delete metadata.deletionTimestamp
   if (metadata.deletionGracePeriodSeconds !== undefined) delete metadata.deletionGracePeriodSeconds
 }
 
-/** Only the store itself refuses it: after all other rules, and not in a dry run. */
+/**
+ * Throws a StatusError for an object that has a resourceVersion. As upstream, only the store refuses it: after all
+ * other rules, and not in a dry run.
+ */
 export function checkNoResourceVersion(resourceVersion: string | undefined): void {
   if (/^[0-9]+$/.test(resourceVersion ?? '') && BigInt(resourceVersion!) !== 0n) {
     throw plainError('resourceVersion should not be set on objects to be created')

@@ -5,7 +5,7 @@ import { toTime } from '../../shared/clock/timestamp.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { finalizersFor } from './finalizers.ts'
 
-/** What a DELETE does to an object. */
+/** Says what a DELETE does to an object. */
 export type DeleteDecision =
   /** Gone at once. `object`: its last state; `written`: watchers see it first, as upstream shows the end of a pod. */
   | { outcome: 'remove'; object: KubeObject; written: boolean }

@@ -45,7 +45,10 @@ export function checkResourceVersion(
   if (asked !== BigInt(currentRevision)) throw modified(definition, name)
 }
 
-/** What the server keeps, whatever the body says; `reason` is the one that the object has from now on. */
+/**
+ * Keeps the fields that only the server sets, whatever the body says. `reason` is the reason that the object has from
+ * now on. Throws a StatusError (400) if the body names another namespace.
+ */
 export function keepSystemFields(
   { definition, namespace }: ObjectScope,
   object: KubeObject,

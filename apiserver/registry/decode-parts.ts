@@ -19,8 +19,8 @@ const known = new Map<string, ManagedSet>()
 const maxKnown = 512
 
 /**
- * What the JSON of a stored object says. Sets of fields, half of most objects, are read once for all who share their
- * part: they are frozen, and so the same object each time.
+ * Decodes the JSON of a stored object. Sets of fields are half of most objects. Each shared part that holds one is
+ * decoded once: its set is frozen, and all objects with this part have the same set.
  */
 export function decodeParts(parts: readonly string[]): Record<string, unknown> {
   const sets: ManagedSet[] = []

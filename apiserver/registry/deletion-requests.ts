@@ -23,7 +23,10 @@ export interface DeletionRequests {
   announce?(uid: string, request: TerminationRequest): Promise<{ takeBack(): Promise<void> }>
 }
 
-/** What is to be noted; undefined for a request that is none. `old`: the object as the request found it. */
+/**
+ * Returns the request to note for a DELETE; undefined where none is noted: for a kind without graceful deletion, or
+ * from a kubelet about an object that is already being deleted. `old` is the object as the request found it.
+ */
 export function requestOf(
   { definition, user }: ObjectScope,
   old: KubeObject,
@@ -38,7 +41,7 @@ export function requestOf(
   return { user: user.name, time: toTime(nowMs), gracePeriodSeconds, reason }
 }
 
-/** Where one server answers for all objects. */
+/** Keeps the requests in memory, for a server that alone answers for all objects. */
 export class OwnDeletionRequests implements DeletionRequests {
   readonly #byUid = new Map<string, TerminationRequest[]>()
 

@@ -9,7 +9,7 @@ export interface EndpointRemoval {
   /** `service web`, or the slice itself where it belongs to none. */
   from: string
 }
-/** Since when the endpoints of a pod are no longer offered for new connections. */
+/** Says since when the endpoints of a pod have not been offered for new connections. */
 export interface EndpointRemovals {
   /** The latest of the pod with this UID. */
   of(podUid: string): EndpointRemoval | undefined

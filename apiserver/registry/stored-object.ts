@@ -25,11 +25,17 @@ export interface StoredObject {
 
 const beginning = '{"metadata":{'
 
-/** How a definition's version differs from what is stored; most do not. */
+/**
+ * Returns the conversion between a definition's version and the stored version; undefined for most definitions, which
+ * need no conversion.
+ */
 export const conversionOf = ({ custom, conversion }: ResourceDefinition): VersionConversion | undefined =>
   custom ?? conversion
 
-/** As {@link encodeForStorage}; a promise where a webhook converts. Rejects with a StatusError. */
+/**
+ * Encodes an object as {@link encodeForStorage} does. Returns a promise where a webhook converts; the promise rejects
+ * with a StatusError when the webhook fails.
+ */
 export function encodeWrite(definition: ResourceDefinition, object: KubeObject): string | Promise<string> {
   const webhook = definition.custom?.webhook
   return webhook ? encodeConverted(definition, webhook, object) : encodeForStorage(definition, object)
@@ -65,7 +71,7 @@ function encodeVersioned({ custom, storageVersion }: ResourceDefinition, object:
   return custom && storageVersion !== undefined ? withStorageVersion(value, storageVersion) : value
 }
 
-/** What was written, as the version it came through shows it. */
+/** Returns the stored object in the form of the definition's version. Throws the reason if it cannot be converted. */
 export function asShown(definition: ResourceDefinition, stored: StoredObject): StoredObject {
   const conversion = conversionOf(definition)
   if (!conversion) return stored
@@ -92,7 +98,7 @@ export function copyDecoded(object: KubeObject): KubeObject {
 }
 
 /**
- * What the JSON that clients see is joined from: `head` is what precedes the metadata, e.g.
+ * Returns the parts whose concatenation is the JSON that clients see. `head` is the text before the metadata, e.g.
  * `{"kind":"Pod","apiVersion":"v1",`.
  */
 export function shownParts(head: string, stored: StoredObject, revision = stored.revision): string[] {
@@ -101,15 +107,15 @@ export function shownParts(head: string, stored: StoredObject, revision = stored
   return [head + metadata, first.slice(beginning.length), ...others]
 }
 
-/** The same as one text. */
+/** Returns the JSON that clients see as one text. */
 export const spliceHead = (head: string, stored: StoredObject, revision?: number): string =>
   joined(shownParts(head, stored, revision))
 
-/** What precedes the metadata of an object that says what it is. */
+/** Returns the text before the metadata of an object that has its kind and apiVersion. */
 export const typeHead = ({ group, version, kind }: { group: string; version: string; kind: string }): string =>
   `{"kind":${JSON.stringify(kind)},"apiVersion":"${group ? `${group}/` : ''}${version}",`
 
-/** Whether a write would change nothing; the order of keys does not count, nor whether an object says what it is. */
+/** Returns whether a write would change nothing. The order of keys does not count; neither do kind and apiVersion. */
 export function sameObject(one: KubeObject, other: KubeObject): boolean {
   const untyped = { kind: undefined, apiVersion: undefined }
   return deepEqual({ ...one, ...untyped }, { ...other, ...untyped })

@@ -21,6 +21,6 @@ export async function holding<Stored>(
   return stored
 }
 
-/** Whether a strategy takes in the name of the object, so that the name has to be known first. */
+/** Returns whether a strategy allocates in the name of the object, so that the name must be known before. */
 export const takesByName = ({ strategy }: ResourceDefinition, { serviceAddresses }: StrategyContext): boolean =>
   strategy.afterDelete !== undefined && serviceAddresses?.shared !== undefined

@@ -9,7 +9,7 @@ const gate = 'PodTerminationReason'
 const ignored = `is ignored: the feature gate ${gate} is off`
 const annotationPath = `metadata.annotations[${REASON_ANNOTATION}]`
 
-/** The feature gates, and the receiver of warnings about invalid reasons. */
+/** Holds the feature gates, and the receiver of warnings about invalid reasons. */
 export interface ReasonContext {
   featureGates: FeatureGates
   /** Text of a Warning header. */
@@ -17,8 +17,9 @@ export interface ReasonContext {
 }
 
 /**
- * Why the object is deleted: what the request says; what was said before stands; else what the object's annotation
- * says.
+ * Returns the new reason for the deletion of an object: that of the request, else that of the object's annotation if
+ * the object has no reason yet. Returns undefined if neither gives a reason, or if the gate is off. Warns about an
+ * annotation that is invalid or that the gate ignores.
  */
 export function terminationReason(
   { featureGates, warn }: ReasonContext,
@@ -39,14 +40,14 @@ export function terminationReason(
   return undefined
 }
 
-/** What a client writes at `metadata.reason` is told to it. */
+/** Warns the client if it writes `metadata.reason`, which is ignored. */
 export function warnOfReason({ metadata }: KubeObject, warn: ReasonContext['warn']): void {
   if (metadata.reason !== undefined) warn(`metadata.reason: ${reasonIsIgnored}`)
 }
 
 /**
- * The reason of an object after an update. Kubelets alone write one: with the status of a pod that they end themselves,
- * where no deletion has given one.
+ * Returns the reason of an object after an update. Only kubelets set a reason: with the status of a pod that they end
+ * themselves, if no deletion has given one. A reason from any other client is ignored with a warning.
  */
 export function reasonAfterUpdate(
   { definition, subresource, user }: RequestScope,

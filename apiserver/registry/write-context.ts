@@ -2,7 +2,7 @@ import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import type { User } from '../kind/user.ts'
 import type { Fence } from '../storage/fence.ts'
 
-/** What a request is about. */
+/** Says what a request is about. */
 export interface RequestScope {
   definition: ResourceDefinition
   /** Set for each request on a namespaced resource but lists and watches of all namespaces. */
@@ -11,7 +11,7 @@ export interface RequestScope {
   user: User
 }
 
-/** The same, for one object. */
+/** Says which object a request is about. */
 export interface ObjectScope extends RequestScope {
   name: string
 }

@@ -11,7 +11,7 @@ import type { DeletionRequests } from './deletion-requests.ts'
 import type { StoredObject } from './stored-object.ts'
 import type { RequestScope, WriteOptions } from './write-context.ts'
 
-/** What creating, updating and deleting need of the registry, which implements it. */
+/** Lists what creating, updating and deleting need from the registry, which implements it. */
 export interface WritePath {
   readonly storage: Storage
   readonly clock: Clock

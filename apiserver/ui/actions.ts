@@ -46,7 +46,10 @@ const actions: Readonly<Record<string, Action>> = {
 const logLines = 30
 const maxLogBytes = 65_536
 
-/** The end of a container's log. Throws a StatusError (400) for what names no container. */
+/**
+ * Returns the request for the end of a container's log. Throws a StatusError (400) if the query names no namespace or
+ * pod.
+ */
 export function logRequestOf(query: URLSearchParams): InjectedRequest {
   const [namespace, pod] = ['namespace', 'pod'].map((field) => checked(field, query.get(field) ?? ''))
   const container = query.get('container') ?? ''

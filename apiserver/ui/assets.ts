@@ -15,7 +15,10 @@ const types: Readonly<Record<string, string>> = {
 
 let assets: Promise<ReadonlyMap<string, Asset>> | undefined
 
-/** The page's files by name. A checkout bundles them when they are first asked for; a package has them bundled. */
+/**
+ * Returns the page's files by name. A checkout bundles them on first use; a package contains them bundled. Rejects if
+ * they cannot be loaded; the next call tries again.
+ */
 export function uiAssets(): Promise<ReadonlyMap<string, Asset>> {
   assets ??= load().catch((error: unknown) => {
     assets = undefined

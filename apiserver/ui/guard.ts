@@ -1,12 +1,12 @@
-/** What of a request is looked at before anything else. */
+/** Holds the headers of a request that are checked before anything else. */
 export interface Asked {
   host: string | undefined
   origin: string | undefined
 }
 
 /**
- * Why a request is refused, or undefined. A page of another site that gets its name resolved to this address (DNS
- * rebinding) sends its own name as Host; a page of another origin sends that.
+ * Says why a request is refused; undefined for a request that is allowed. A page of another site that gets its name
+ * resolved to this address (DNS rebinding) sends its own name as Host; a page of another origin sends that origin.
  */
 export function refusal({ host, origin }: Asked, isOwnName: (name: string) => boolean): string | undefined {
   const name = nameOf(`http://${host ?? ''}`)
@@ -24,10 +24,10 @@ function nameOf(url: string): string | undefined {
   return username === '' && pathname === '/' && hostname !== '' ? hostname.replace(/^\[|\]$/g, '') : undefined
 }
 
-/** Names of a loopback address. */
+/** Returns whether the name is a name of a loopback address. */
 export const isLoopback = (name: string): boolean => ['localhost', '127.0.0.1', '::1'].includes(name)
 
-/** Values of cookies whose names begin so. */
+/** Returns the cookies whose names begin with `prefix`, by name. */
 export function cookies(header: string | undefined, prefix: string): Map<string, string> {
   const found = new Map<string, string>()
   for (const part of (header ?? '').slice(0, 16_384).split(';')) {

@@ -6,7 +6,7 @@ const head = `<!doctype html>
 <link rel="icon" href="data:,">
 `
 
-/** What the script fills. */
+/** The script fills this page. */
 export const indexPage = `${head}<link rel="stylesheet" href="main.css">
 <script type="module" src="main.js"></script>
 <div id="page"><noscript>This page needs JavaScript.</noscript></div>
@@ -14,6 +14,6 @@ export const indexPage = `${head}<link rel="stylesheet" href="main.css">
 
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** One sentence instead of the page. */
+/** Returns a page that shows one sentence instead of the state of the cluster. */
 export const sentencePage = (text: string): string =>
   `${head}<main><h1>Kubestage</h1><p>${text.replace(/[&<>"]/g, (letter) => escapes[letter]!)}</p></main>\n`

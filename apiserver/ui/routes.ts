@@ -32,7 +32,10 @@ export function siteOf(api: ApiContext, { tls, host }: Pick<ApiServerConfig, 'tl
   return site
 }
 
-/** What the user asks for in the body: `{"actions": true}` is a page that acts as the user. */
+/**
+ * Makes a link to the page. The body `{"actions": true}` asks for a page that may act as the user. Throws a StatusError
+ * (400) for a body that is not JSON.
+ */
 export async function linkTo(site: UiSite, { request, user }: Exchange): Promise<object> {
   const text = await bodyOf(request)
   const grant = { user: { name: user.name, groups: [...user.groups] }, mayAct: mayAct(text) }

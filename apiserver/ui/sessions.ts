@@ -13,7 +13,7 @@ export interface Actor {
   groups: string[]
 }
 
-/** What a link gives. */
+/** Holds the rights that a link gives. */
 export interface Grant {
   /** Absent: there is no cluster that could be asked. */
   user?: Actor
@@ -32,7 +32,7 @@ interface Link extends Session {
 
 export type Redeemed = { session: string } | { refused: 'used' | 'expired' | 'unknown' }
 
-/** One-time links to the page, and the sessions that browsers got for them. Only hashes are kept. */
+/** Keeps one-time links to the page, and the sessions that browsers got for them. Only hashes are stored. */
 export class Sessions {
   readonly #clock: Clock
   readonly #links = new Map<string, Link>()

@@ -6,7 +6,7 @@ import { formOf } from './form.ts'
 import { itemElement } from './path-element.ts'
 import type { ListType, MapType, Type } from './schema.ts'
 
-/** What became of an object's fields. */
+/** Says which fields of an object were added, modified and removed. */
 export interface Comparison {
   added: FieldsV1
   modified: FieldsV1
@@ -15,7 +15,7 @@ export interface Comparison {
 type Change = keyof Comparison
 type Node = { [change in Change]?: Record<string, FieldsV1> | undefined }
 
-/** Two objects of one type, field by field. */
+/** Returns how two objects of one type differ, field by field. */
 export function compare(type: Type, before: JsonMap, after: JsonMap): Comparison {
   const node: Node = {}
   beginCount()

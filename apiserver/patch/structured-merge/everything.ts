@@ -22,7 +22,7 @@ export function everything(type: Type, value: unknown): FieldsV1 {
   }
 }
 
-/** What an object has beyond Go's zero value of its type: all that its creator owns. */
+/** Returns the fields in which an object differs from Go's zero value of its type. Its creator owns all of them. */
 export function beyondZero(type: Type, value: JsonMap): FieldsV1 {
   let known = shapes.get(type)
   if (!known) {

@@ -11,7 +11,10 @@ export function beginCount(): void {
   left = workLimits.managedFields
 }
 
-/** So many fields are about to be added to it. Throws {@link TooManyFields} beyond `workLimits.managedFields`. */
+/**
+ * Counts fields before they are added to the set. Throws {@link TooManyFields} when the set would have more than
+ * `workLimits.managedFields`.
+ */
 export function countFields(fields: number): void {
   left -= fields
   if (left < 0) throw new TooManyFields()

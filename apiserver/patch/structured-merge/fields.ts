@@ -9,9 +9,9 @@ export interface FieldsV1 {
   readonly [element: string]: FieldsV1
 }
 
-/** A member without children. */
+/** A leaf is a member without children. */
 export const leaf: FieldsV1 = Object.freeze({})
-/** The set without members: only ever the whole set, never a node in it. */
+/** Holds no members. It is only ever a whole set, never a node in a set. */
 export const noFields: FieldsV1 = leaf
 
 export function isEmpty(fields: FieldsV1): boolean {
@@ -20,13 +20,16 @@ export function isEmpty(fields: FieldsV1): boolean {
 }
 export const isMember = (node: FieldsV1): boolean => '.' in node || isEmpty(node)
 
-/** Whether something from outside is a set of fields: objects all the way down, under keys that can be read. */
+/**
+ * Returns whether a value from a client is a set of fields: each node is an object, and each key can be read as a path
+ * element.
+ */
 export function isFields(value: unknown): value is FieldsV1 {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   return Object.entries(value).every(([element, node]) => (element === '.' || isPathElement(element)) && isFields(node))
 }
 
-/** Members of either set. */
+/** Returns the members of either set. */
 export function union(a: FieldsV1, b: FieldsV1): FieldsV1 {
   if (a === b || isEmpty(b)) return a
   if (isEmpty(a)) return b

@@ -2,8 +2,8 @@ import type { Type } from './schema.ts'
 
 export type Form = 'scalar' | 'list' | 'map'
 /**
- * Which of the type's forms a value has; null and absent take the form of what they are compared with, else the type's
- * first.
+ * Returns the form of the type that a value has. A value that is null or absent takes the form of the value with which
+ * it is compared; if both are, the type's first form.
  */
 export function formOf(type: Type, value: unknown, other?: unknown): Form {
   const decisive = value ?? other

@@ -10,7 +10,7 @@ export function printValue(value: unknown): string {
   return String(value)
 }
 
-/** As %#v: in Go's own syntax. */
+/** Prints a value in Go's syntax, as %#v does. */
 export function printSyntax(value: unknown): string {
   if (value === null || value === undefined) return 'interface {}(nil)'
   if (Array.isArray(value)) return `[]interface {}{${value.map(printSyntax).join(', ')}}`
@@ -21,7 +21,7 @@ export function printSyntax(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value) : String(value)
 }
 
-/** As %T: the Go type that decoding JSON gives. */
+/** Prints the Go type that decoding the JSON value gives, as %T does. */
 export function printType(value: unknown): string {
   if (value === null || value === undefined) return '<nil>'
   if (Array.isArray(value)) return '[]interface {}'

@@ -1,7 +1,7 @@
 import type { MapType, Type } from './schema.ts'
 import { SharedNodes } from './shared-nodes.ts'
 
-/** How the fields of a value with certain keys are visited: in the order of their elements. */
+/** A plan says how the fields of a value with certain keys are visited: in the order of their elements. */
 export interface KeyPlan {
   keys: string[]
   elements: string[]

@@ -1,4 +1,4 @@
-/** Where the next item of a merged list comes from. */
+/** Says where the next item of a merged list comes from. */
 export interface Step {
   from: 'live' | 'config'
   index: number

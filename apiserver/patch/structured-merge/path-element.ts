@@ -1,10 +1,10 @@
 import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
 import type { ListType, MapType } from './schema.ts'
 
-/** One step of a field path, as `fieldsV1` writes it: `f:name`, `k:{"name":"a"}`, `v:"x"`. */
+/** A path element is one step of a field path, as `fieldsV1` writes it: `f:name`, `k:{"name":"a"}`, `v:"x"`. */
 export type PathElement = string
 
-/** Whether text from outside is one. */
+/** Returns whether text from a client is a path element. */
 export function isPathElement(text: string): boolean {
   const [form, value] = [text.slice(0, 2), text.slice(2)]
   if (form === 'f:') return true
@@ -18,14 +18,17 @@ export function isPathElement(text: string): boolean {
   }
 }
 
-/** Why a list item has no place in a set of fields. */
+/** Says why a list item has no place in a set of fields. */
 export class ItemError extends Error {}
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What identifies an item of an associative list: its keys (absent ones by their default), or its value. */
+/**
+ * Returns the path element of an item of an associative list: its keys (absent keys by their default), or its value.
+ * Throws {@link ItemError} for an item that has none.
+ */
 export function itemElement(list: ListType, item: unknown): PathElement {
   if (list.keys.length === 0) return setElement(item)
   if (item === null) throw new ItemError('associative list with keys may not have a null element')

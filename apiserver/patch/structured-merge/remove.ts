@@ -3,7 +3,10 @@ import { type FieldsV1, isEmpty, isMember } from './fields.ts'
 import { itemElement } from './path-element.ts'
 import type { Type } from './schema.ts'
 
-/** The object without the fields of the set. Shares what is untouched; a map or list that loses all becomes null. */
+/**
+ * Returns the object without the fields of the set. The result shares what is unchanged; a map or list that loses all
+ * its content becomes null.
+ */
 export const remove = (type: Type, object: JsonMap, fields: FieldsV1): JsonMap =>
   isEmpty(fields) ? object : ((removeFrom(type, object, fields) ?? {}) as JsonMap)
 

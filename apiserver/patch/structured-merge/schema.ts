@@ -36,7 +36,7 @@ export interface Field {
   zero?: unknown
 }
 
-/** Where schemas come from. */
+/** Offers the schemas of types. */
 export interface SchemaSource {
   schema(name: string): OpenApiSchema | undefined
   /** Value of a field in Go's zero value of the type; undefined when it is left out. */
@@ -46,7 +46,7 @@ export interface SchemaSource {
 const atomicDeduced: Type = { scalar: 'untyped' }
 atomicDeduced.list = { atomic: true, keys: [], element: atomicDeduced }
 atomicDeduced.map = { atomic: true, fields: new Map(), element: atomicDeduced }
-/** Of unknown shape: maps merge, lists are atomic. */
+/** Values of unknown shape have this type: maps merge, lists are atomic. */
 export const deduced: Type = { scalar: 'untyped', list: { atomic: true, keys: [], element: atomicDeduced } }
 deduced.map = { atomic: false, fields: new Map(), element: deduced }
 

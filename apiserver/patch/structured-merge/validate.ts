@@ -4,7 +4,10 @@ import { printSyntax, printType, printValue } from './go-print.ts'
 import { ItemError, itemElement, printElement } from './path-element.ts'
 import type { ListType, MapType, Scalar, Type } from './schema.ts'
 
-/** What keeps a configuration from being of the type, each as `path: text`; an associative list has each key once. */
+/**
+ * Returns what keeps a configuration from being of the type, each as `path: text`; an associative list may have each
+ * key once. Returns an empty list for a valid configuration.
+ */
 export function schemaErrors(type: Type, value: JsonMap): string[] {
   const errors: string[] = []
   check(type, value, '', errors)
