@@ -77,10 +77,16 @@ export interface Let extends Base {
 }
 export type Expr = Literal | Ident | Select | Call | List | MapExpr | Comprehension | Bind | Let
 
-/** What a macro folds into; no name that an expression could use. */
+/**
+ * The accumulator variable of expanded macros has this name. No expression can use the name: it is not a valid
+ * identifier.
+ */
 export const ACCUMULATOR = '@result'
 
-/** `a.b.c` of names alone; undefined for anything else. */
+/**
+ * Returns the qualified name (`a.b.c`) of an expression that consists of names alone; undefined for any other
+ * expression.
+ */
 export function qualifiedName(expr: Expr): string | undefined {
   if (expr.kind === 'ident') return expr.name
   if (expr.kind !== 'select' || expr.test === true || expr.optional === true) return undefined

@@ -19,7 +19,7 @@ export interface Compiled {
   expr: Expr
 }
 
-/** Why an expression is refused, in cel-go's words. */
+/** Says, in cel-go's words, why an expression is refused. */
 export interface Refused {
   phase: 'compilation' | 'instantiation'
   text: string

@@ -1,6 +1,6 @@
-/** What goes wrong in an expression while it runs, in cel-go's words. */
+/** An expression that fails while it runs throws a CelError, with a message in cel-go's words. */
 export class CelError extends Error {}
-/** The limit that an evaluation has reached, if that is what ended it. */
+/** Returns the limit that ended an evaluation; undefined if `error` has another cause. */
 export const limitOf = (error: unknown): 'maxCelSteps' | undefined =>
   error instanceof CelCancelled ? 'maxCelSteps' : undefined
 /** Ends an evaluation, whatever another operand or item says. */

@@ -23,16 +23,16 @@ import {
 } from './types.ts'
 import { Duration, type KeyedItems, StructValue, withKeys } from './values.ts'
 
-/** What a schema is to expressions. */
+/** Holds the CEL type of a schema, and the conversion of its values. */
 export interface SchemaType {
   type: CelType
-  /** A value that is not of the type comes through as it is. */
+  /** Converts a JSON value to a CEL value. Values of other types are converted as {@link convertDyn} does. */
   convert(value: unknown): unknown
-  /** Whether a text or a boolean stays what it is. */
+  /** Set if the conversion returns strings and booleans unchanged. */
   isPlain?: true
 }
 
-/** Any JSON value of which nothing is known. */
+/** Converts a JSON value without a schema to a CEL value. */
 export function convertDyn(value: unknown): unknown {
   if (typeof value === 'number' && Number.isInteger(value)) return BigInt(value)
   if (Array.isArray(value)) return value.map(convertDyn)

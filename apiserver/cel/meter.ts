@@ -14,17 +14,20 @@ export function charge(units: number): void {
   if (!(left >= 0)) throw new CelCancelled()
 }
 
-/** What several evaluations may cost together. */
+/** A Budget limits the total cost of several evaluations. */
 export class Budget {
   #left: number
   private constructor(units: number) {
     this.#left = units
   }
-  /** Of a custom resource, or of a policy for one request and one set of params; upstream's RuntimeCELCostBudget. */
+  /**
+   * Returns the budget for one custom resource, or for one policy with one request and one set of params: upstream's
+   * RuntimeCELCostBudget.
+   */
   static forObject(): Budget {
     return new Budget(10 * workLimits.celSteps)
   }
-  /** Upstream's RuntimeCELCostBudgetMatchConditions. */
+  /** Returns the budget for match conditions: upstream's RuntimeCELCostBudgetMatchConditions. */
   static forConditions(): Budget {
     return new Budget(2.5 * workLimits.celSteps)
   }

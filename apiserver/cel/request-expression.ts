@@ -4,17 +4,19 @@ import { CelCancelled } from './errors.ts'
 import { type Budget, OUT_OF_BUDGET } from './meter.ts'
 import { type CelType, DYN, printType } from './types.ts'
 
-/** What an expression may speak of. Values are what `convertDyn` makes of JSON. */
+/** Holds the variables that an expression may use. Values are CEL values as `convertDyn` returns them. */
 export type Variables = Readonly<Record<string, unknown>>
 
 export interface Expression {
-  /** Throws what goes wrong in it, and OutOfBudget when the budget could not pay for it. */
+  /** Throws the CelError of an expression that fails, and OutOfBudget if the cost exceeds the budget. */
   evaluate(variables: Variables, budget: Budget): unknown
 }
 
-/** What match conditions of webhooks speak of. */
+/** Names the variables that match conditions of webhooks may use. */
 export const conditionVariables: readonly string[] = ['object', 'oldObject', 'request', 'authorizer']
-/** The variables of policies. `authorizer` is missing here: an expression that uses it fails at evaluation. */
+/**
+ * Names the variables that policies may use. `authorizer` has no value: an expression that uses it fails at evaluation.
+ */
 export const policyVariables: readonly string[] = [...conditionVariables, 'params', 'namespaceObject', 'variables']
 
 const declared = new Map<string, Declared>()
@@ -61,7 +63,10 @@ function paid(program: Program, variables: Variables, budget: Budget): unknown {
   return value
 }
 
-/** Why an expression does not compile; undefined when it does. `wanted`: the type of its value; undefined: any. */
+/**
+ * Returns why an expression does not compile; undefined if it compiles. `wanted` is the type that its value must have;
+ * undefined allows any type.
+ */
 export function expressionProblem(
   source: string,
   wanted: string | undefined,

@@ -1,4 +1,4 @@
-/** What is wrong with an expression, at which character of it. */
+/** Describes a problem in an expression, and at which character of the expression it occurs. */
 export interface Problem {
   text: string
   at: number

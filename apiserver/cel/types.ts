@@ -61,10 +61,10 @@ export const struct = (name: string, fields: Fields): CelType => ({
 
 export const isDyn = ({ kind }: CelType): boolean => kind === 'dyn' || kind === 'error'
 export const isOptional = ({ kind, name }: CelType): boolean => kind === 'opaque' && name === 'optional_type'
-/** What an optional holds; any other type as it is. */
+/** Returns the type of an optional's value; any other type is returned unchanged. */
 export const unwrapped = (type: CelType): CelType => (isOptional(type) ? type.params[0]! : type)
 
-/** As messages name it: `list(string)`, `map(string, int)`. */
+/** Returns a type as messages show it: `list(string)`, `map(string, int)`. */
 export function printType({ kind, name, params }: CelType): string {
   if (params.length === 0) return name
   if (kind === 'type' && params[0]!.kind === 'dyn') return 'type'
@@ -78,10 +78,13 @@ export const isSame = (left: CelType, right: CelType): boolean =>
     left.params.length === right.params.length &&
     left.params.every((type, index) => isSame(type, right.params[index]!)))
 
-/** What parameters stand for so far. */
+/** Holds the types that are bound to type parameters so far. */
 export type Bindings = Map<string, CelType>
 
-/** Replaces what parameters stand for; those that are free by dyn if `free` says so. */
+/**
+ * Replaces type parameters by the types that are bound to them. Free parameters become `free`, or stay if `free` is
+ * absent.
+ */
 export function substitute(bindings: Bindings, type: CelType, free?: CelType): CelType {
   if (type.kind === 'param') {
     const bound = bindings.get(type.name)
@@ -91,7 +94,7 @@ export function substitute(bindings: Bindings, type: CelType, free?: CelType): C
   return { ...type, params: type.params.map((inner) => substitute(bindings, inner, free)) }
 }
 
-/** Whether types pairwise agree; on success the bindings that it takes are kept. */
+/** Returns whether the types agree pairwise. Adds the bindings that the agreement needs only if all types agree. */
 export function areAssignable(bindings: Bindings, left: readonly CelType[], right: readonly CelType[]): boolean {
   const trial = new Map(bindings)
   if (!agreeAll(trial, left, right)) return false
@@ -144,7 +147,7 @@ function occurs(bindings: Bindings, parameter: CelType, type: CelType): boolean 
   return type.params.some((inner) => occurs(bindings, parameter, inner))
 }
 
-/** Of two types that agree, the one that says less. */
+/** Returns the more general of two types that agree. */
 export const mostGeneral = (left: CelType, right: CelType): CelType => (saysLess(left, right) ? left : right)
 
 function saysLess(left: CelType, right: CelType): boolean {

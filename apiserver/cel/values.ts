@@ -63,16 +63,16 @@ export class TypeValue {
     this.type = type
   }
 }
-/** Of a type that a library brings. */
+/** A value of a type that a library defines is an OpaqueValue. */
 export abstract class OpaqueValue {
   abstract readonly typeName: string
   abstract equals(other: this): boolean
 }
-/** An object of a known type; fields become values when they are asked for. */
+/** An object of a known type is a StructValue: each field is converted only when it is read. */
 export abstract class StructValue {
   abstract readonly type: CelType
   abstract has(field: string): boolean
-  /** undefined: the field is not set. */
+  /** Returns undefined if the field is not set. */
   get(field: string): unknown {
     return this.has(field) ? this.value(field) : undefined
   }
@@ -129,7 +129,7 @@ export function typeOfValue(value: unknown): CelType {
   return value instanceof OpaqueValue ? opaque(value.typeName) : struct('unknown', new Map())
 }
 
-/** Whether a value may be passed where a type stands. */
+/** Returns whether a value may be passed where `type` is expected. */
 export function fits(type: CelType, value: unknown): boolean {
   if (type.kind === 'dyn' || type.kind === 'param') return true
   if (type.kind === 'map') return value instanceof Map
@@ -137,7 +137,7 @@ export function fits(type: CelType, value: unknown): boolean {
   return found.kind === type.kind && (type.kind !== 'opaque' || found.name === type.name)
 }
 
-/** The same key for numbers that are equal. */
+/** Returns the key of a map entry in a form in which equal numbers of different types are the same key. */
 export function mapKey(key: unknown): unknown {
   if (typeof key === 'number' && Number.isInteger(key)) return BigInt(key)
   return key instanceof Uint ? key.value : key

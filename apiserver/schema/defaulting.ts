@@ -2,12 +2,12 @@ import { toJson } from '../../shared/api/exact-json.ts'
 import { workLimits } from '../work-limits.ts'
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, type JsonObject, ownProperty } from './json-schema.ts'
 
-/** What becomes of a null that the schema does not allow and for which it has no default. */
+/** Says what happens to a null for which the schema allows no null and has no default. */
 export type ForbiddenNulls = 'drop' | 'keep'
 
 /**
- * Fills in, in place, what the schema's `default`s say, also in place of a null that the schema does not allow. False:
- * it stopped, because an object may not grow by more than `workLimits.defaultBytes`.
+ * Sets the schema's defaults in `value`, in place; a default also replaces a null that the schema does not allow.
+ * Returns false if defaulting stopped early, because an object may not grow by more than `workLimits.defaultBytes`.
  */
 export function applyDefaults(value: unknown, schema: JSONSchemaProps, nulls: ForbiddenNulls = 'drop'): boolean {
   const defaulting = new Defaulting(nulls)

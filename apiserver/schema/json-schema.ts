@@ -47,7 +47,7 @@ export interface JSONSchemaProps {
   'x-kubernetes-validations'?: ValidationRule[]
 }
 
-/** One CEL rule of x-kubernetes-validations. */
+/** Holds one CEL rule of x-kubernetes-validations. */
 export interface ValidationRule {
   rule: string
   message?: string
@@ -74,5 +74,5 @@ export const ownProperty = (
   key: string,
 ): JSONSchemaProps | undefined => own(properties, key)
 
-/** What every object of the API has; no schema can take it away. */
+/** Names the fields that every object of the API has; no schema can remove them. */
 export const META_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])

@@ -6,8 +6,8 @@ import { mentions } from './mentions.ts'
 import { SchemaWork, stepsPerError } from './schema-work.ts'
 
 /**
- * Lists of type set hold each value once; those of type map hold each combination of their keys once.
- * `work`: that of the request.
+ * Returns an error for each repeated item: a list of type set holds each value once, and a list of type map holds each
+ * combination of its keys once. `work` is the budget of the request.
  */
 export function validateListTypes(value: unknown, schema: JSONSchemaProps, work = new SchemaWork()): FieldError[] {
   const errors: FieldError[] = []
@@ -64,7 +64,9 @@ class ListCheck {
   }
 }
 
-/** What tells the items of a list of type set or map apart. */
+/**
+ * Returns the function that computes the identity of an item in a list of type set or map; undefined for other lists.
+ */
 export function identityOf(schema: JSONSchemaProps): ((item: unknown) => unknown) | undefined {
   switch (schema['x-kubernetes-list-type']) {
     case 'set':

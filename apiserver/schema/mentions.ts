@@ -8,7 +8,7 @@ const known: Record<Extension, WeakMap<JSONSchemaProps, boolean>> = {
   'x-kubernetes-validations': new WeakMap(),
 }
 
-/** Whether an extension stands anywhere in the structure of a schema; if not, values need no pass for it. */
+/** Returns whether an extension is used anywhere in the structure of a schema. If not, values need no pass for it. */
 export function mentions(schema: JSONSchemaProps | undefined, extension: Extension): boolean {
   if (schema === undefined) return false
   let found = known[extension].get(schema)

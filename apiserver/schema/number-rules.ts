@@ -10,7 +10,10 @@ export interface NumberProblem {
 const MAX_INT64 = 2 ** 63
 const MAX_FLOAT32 = 3.4028234663852886e38
 
-/** Range of the type, multipleOf, maximum, minimum: in this order, in upstream's words. */
+/**
+ * Checks the range of the type, multipleOf, maximum and minimum, in this order, and returns the problems in upstream's
+ * words.
+ */
 export function checkNumber(value: number | bigint, schema: JSONSchemaProps, name: string): NumberProblem[] {
   const problems: NumberProblem[] = []
   const type = schema['x-kubernetes-int-or-string'] === true ? '' : (schema.type ?? '')

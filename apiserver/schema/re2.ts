@@ -55,28 +55,34 @@ function expandedSize(pattern: string): number {
   return groups.reduce((total, size) => total + size, 2)
 }
 
-/** What it costs to compile the pattern, in units of CEL; nothing if it is compiled. */
+/** Returns the cost of compiling the pattern, in units of CEL; 0 if it is compiled already. */
 export const patternWeight = (pattern: string): number => (compiled.has(pattern) ? 0 : 4 * expandedSize(pattern))
 
-/** What it may cost to try the pattern on a text of that length, in units of CEL. */
+/**
+ * Returns the highest cost of matching the pattern against a text of that length, in units of CEL; 0 if the pattern
+ * does not compile.
+ */
 export function patternCost(pattern: string, length: number): number {
   const entry = compile(pattern)
   return entry instanceof Error ? 0 : length * entry.programSize() * 0.05
 }
 
-/** What Go says of a pattern that does not compile; undefined: it does. */
+/** Returns Go's error for a pattern that does not compile; undefined if the pattern compiles. */
 export function patternError(pattern: string): string | undefined {
   const entry = compile(pattern)
   return entry instanceof Error ? entry.message : undefined
 }
 
-/** Whether the pattern is found anywhere in the text; a pattern that does not compile is found in none. */
+/** Returns whether the pattern matches anywhere in the text; false if the pattern does not compile. */
 export function patternMatches(pattern: string, text: string): boolean {
   const entry = compile(pattern)
   return entry instanceof Error ? false : entry.matcher(text).find()
 }
 
-/** What the pattern finds in the text, at most `limit` times. */
+/**
+ * Returns the first matches of the pattern in the text, at most `limit`. Throws the compiler's Error if the pattern
+ * does not compile.
+ */
 export function findMatches(
   pattern: string,
   text: string,

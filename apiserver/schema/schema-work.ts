@@ -15,8 +15,9 @@ const unitsPerStep = 3
 class Exhausted extends Error {}
 
 /**
- * What may be done to hold the values of one request against a schema. Both come from clients, and their product is
- * bounded by neither: a list of 10,000 items with 2,000 alternatives makes 20 million checks.
+ * Limits the steps that validating the values of one request against a schema may take. Clients choose both values and
+ * schema, and the limits of each do not bound their product: a list of 10,000 items with 2,000 alternatives makes 20
+ * million checks.
  */
 export class SchemaWork {
   #left = workLimits.schemaSteps
@@ -25,31 +26,31 @@ export class SchemaWork {
     return this.#left < 0
   }
 
-  /** Throws where there are not so many steps left. */
+  /** Throws if fewer than `steps` are left. */
   spend(steps: number): void {
     this.#left -= steps
     if (this.#left < 0) throw new Exhausted()
   }
 
-  /** For a match that follows. */
+  /** Spends the steps of a match; must be called before it. */
   spendMatch(pattern: string, text: string): void {
     this.spendPattern(pattern)
     this.spend(stepsPerMatch + patternCost(pattern, text.length) / unitsPerStep)
   }
 
-  /** For a pattern that may have to be compiled. */
+  /** Spends the steps of compiling a pattern, if it is not compiled yet. */
   spendPattern(pattern: string): void {
     this.spend(patternWeight(pattern) / unitsPerStep)
   }
 
-  /** For a look at a value and at all that is in it. */
+  /** Spends a step for a value and for each value inside of it. */
   spendNodes(value: unknown): void {
     this.spend(1)
     if (typeof value !== 'object' || value === null) return
     for (const part of Object.values(value)) this.spendNodes(part)
   }
 
-  /** Whether the work ended for want of steps. */
+  /** Runs the work, and returns whether it ended because no steps were left. Other errors are thrown. */
   endsIn(work: () => void): boolean {
     try {
       work()

@@ -5,9 +5,10 @@ import { CompactedError, type Storage } from './storage.ts'
 const INTERVAL_MS = 5 * 60_000
 
 /**
- * Which revisions a list may still show. Every five minutes the ones from before the last time are over, so that a
- * `continue` token lasts five to ten minutes, however many pages were read with it. Watches resume from what the watch
- * caches remember. Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/compact.go.
+ * Decides which revisions a list may still read. Every five minutes, all revisions before the previous compaction are
+ * dropped, so a `continue` token lasts five to ten minutes, however many pages were read with it. Watches do not depend
+ * on compaction: they resume from the watch caches. Upstream:
+ * staging/src/k8s.io/apiserver/pkg/storage/etcd3/compact.go.
  */
 export class Compaction {
   readonly #storage: Pick<Storage, 'revision'>
@@ -23,7 +24,7 @@ export class Compaction {
     this.#timer = this.#wait()
   }
 
-  /** Throws CompactedError for a revision that is over. */
+  /** Throws CompactedError if the revision was dropped. */
   check(revision: number): void {
     if (revision < this.#oldest) throw new CompactedError(this.#oldest)
   }

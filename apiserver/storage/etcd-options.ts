@@ -1,7 +1,7 @@
 import { option } from '../../shared/config/option.ts'
 import { path, text } from '../../shared/config/option-types.ts'
 
-/** How etcd is reached, in kube-apiserver's names. */
+/** Holds the options for the connection to etcd, under kube-apiserver's names. */
 export const etcdOptions = {
   etcdCafile: option(path, { default: '', help: "PEM file of the CA that etcd's certificates come from" }),
   etcdCertfile: option(path, { default: '', help: 'PEM file of the client certificate for etcd' }),

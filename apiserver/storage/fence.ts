@@ -1,11 +1,11 @@
 import { StatusError } from '../../shared/api/status-error.ts'
 
 /**
- * What a write of a leader's loops depends on: that a Lease still names its holder. A process that was halted, or whose
- * request comes late, can then change nothing more, whatever it believes.
+ * A fenced write succeeds only while a Lease names its holder. The loops of a leader write behind a fence: a process
+ * that was paused, or whose request arrives late, can change nothing once it has lost the Lease.
  */
 export interface Fence {
-  /** Of the Lease. */
+  /** The key of the Lease. */
   key: string
   /** `spec.holderIdentity`. */
   holder: string

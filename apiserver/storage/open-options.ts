@@ -7,12 +7,12 @@ export interface EtcdFiles {
   etcdKeyfile?: string
 }
 
-/** What an engine is opened with, beside its place. */
+/** Holds the options for opening any engine, beside its place. */
 export interface OpenOptions extends EtcdFiles {
   clock: Clock
-  /** Told when there is no room for writes, and when there is again. */
+  /** Called when the store has no room for writes, and when it has room again. */
   onRoom?(isFull: boolean): void
-  /** One line about what failed and is tried again. */
+  /** Called with one line about a failure that is retried. */
   onTrouble?(line: string): void
   /** Default: /registry. */
   etcdPrefix?: string

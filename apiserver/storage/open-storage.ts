@@ -3,7 +3,7 @@ import { createMemoryStorage } from './memory.ts'
 import type { OpenOptions } from './open-options.ts'
 import type { Storage } from './storage.ts'
 
-/** Which engine keeps the objects. */
+/** Says which engine stores the objects. */
 export type StorageChoice =
   | { engine: 'memory' }
   | { engine: 'sqlite'; file: string }
@@ -32,7 +32,7 @@ export function parseStorage(value: unknown): StorageChoice {
   throw new Error(`must be memory, sqlite:PATH or etcd:https://HOST:PORT[,…], not ${JSON.stringify(value)}`)
 }
 
-/** As `--storage` takes it. */
+/** Returns a choice in the form that `--storage` takes. */
 export function showStorage(choice: StorageChoice): string {
   if (choice.engine === 'memory') return 'memory'
   if (choice.engine === 'sqlite') return `sqlite:${choice.file}`

@@ -20,7 +20,10 @@ const maxOfLength = 4
  */
 const known = new Map<number, string[]>()
 
-/** A text of which equal parts are held once, however many objects have them: half of a pod, or more. */
+/**
+ * A PackedText shares equal parts with other texts: each part is in memory once, however many objects have it. Of a
+ * pod, half the text is shared, or more.
+ */
 export class PackedText {
   readonly parts: readonly string[]
 
@@ -33,17 +36,17 @@ export class PackedText {
   }
 }
 
-/** As `parts.join('')`, which would copy them at once. */
+/** Returns `parts.join('')`, without the copy that join makes at once. */
 export function joined([first = '', ...others]: readonly string[]): string {
   let text = first
   for (const part of others) text += part
   return text
 }
 
-/** Whether equal parts of other texts are this very one. */
+/** Returns whether equal parts of other texts are this very string in memory. */
 export const isShared = (part: string): boolean => known.get(part.length)?.includes(part) ?? false
 
-/** Of a value, without joining what it is kept in. */
+/** Returns the length of a value without joining its parts; 0 without an entry. */
 export function lengthOf(entry: { readonly value: string; readonly parts?: readonly string[] } | undefined): number {
   if (!entry) return 0
   if (!entry.parts) return entry.value.length

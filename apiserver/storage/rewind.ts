@@ -1,10 +1,10 @@
-/** What a key held before a write. */
+/** Holds a write's key, and the value that the key had before the write. */
 export interface Before<Value> {
   readonly key: string
   readonly previous?: Value | undefined
 }
 
-/** What `values` (in key order) were before `events` (oldest first) happened. */
+/** Returns the state of `values` (in key order) before `events` (oldest first) happened. */
 export function rewind<Value extends { readonly key: string }>(
   values: Value[],
   events: readonly Before<Value>[],

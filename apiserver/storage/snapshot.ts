@@ -1,4 +1,4 @@
-/** All objects as they were at one moment, but for what machines say of themselves. */
+/** Holds all objects at one moment, except those that describe the machine. */
 export interface Snapshot {
   revision: number
   entries: readonly SnapshotEntry[]
@@ -19,7 +19,7 @@ const ofMachines = [
   '/registry/discovery.k8s.io/endpointslices/default/kubernetes',
 ]
 
-/** Whether it is what a machine says of itself, which no snapshot has. */
+/** Returns whether a key belongs to an object that describes the machine: such objects are not part of a snapshot. */
 export const isOfMachine = (key: string): boolean => ofMachines.some((prefix) => key.startsWith(prefix))
 
 export function isSnapshot(value: unknown): value is Snapshot {

@@ -16,8 +16,8 @@ export interface Change {
 export const defaultHistory: EventLogLimits = { events: 10_000, bytes: 16 * 1024 * 1024 }
 
 /**
- * What is true of a store: its entries, their recent history, and its watchers. Engines decide what becomes true, and
- * when.
+ * Holds the state of a store: its entries, their recent history, and its watchers. Engines decide which changes happen,
+ * and when.
  */
 export class StoreState {
   readonly #entries = new Map<string, Entry>()

@@ -51,7 +51,7 @@ export function checkJsonValues(text: string): void {
   if (text.length > workLimits.bodyValues) new BodyValues().add(jsonValues(text))
 }
 
-/** How many values stand in a text of JSON. */
+/** Returns the number of values in a JSON text. */
 export function jsonValues(text: string): number {
   let count = 0
   for (let at = 0; at < text.length; at++) {
@@ -72,14 +72,15 @@ function endOfString(text: string, start: number): number {
 }
 
 /**
- * The same for YAML. Its parser makes values at most where a line begins, and behind a comma, a bracket, a dash or a
- * question mark. Those in texts count as well: what YAML takes for a text is known only when it is parsed.
+ * Throws a StatusError (413) for YAML with too many values. Costs nothing for a text that is too short for them. Its
+ * parser makes values at most where a line begins, and after a comma, a bracket, a dash or a question mark. These
+ * characters count inside of strings as well: what YAML takes for a string is known only after parsing.
  */
 export function checkYamlValues(text: string): void {
   if (text.length > workLimits.bodyValues) new BodyValues().add(yamlValues(text))
 }
 
-/** At least a quarter of the keys and values that a text of YAML has, aliases not unfolded. */
+/** Returns at least a quarter of the number of keys and values in a YAML text, with aliases not expanded. */
 export function yamlValues(text: string): number {
   let count = 0
   let isLineStart = true

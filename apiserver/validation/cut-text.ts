@@ -1,4 +1,7 @@
-/** The beginning of a text of more than `max` characters, and how much is left out. */
+/**
+ * Returns the text cut to `max` characters, followed by the number of characters that were cut off. A shorter text is
+ * returned unchanged.
+ */
 export function cutTo(text: string, max: number): string {
   if (text.length <= max) return text
   const end = /[\ud800-\udbff]/.test(text[max - 1]!) ? max - 1 : max
@@ -8,5 +11,5 @@ export function cutTo(text: string, max: number): string {
 /** What the JSON of a cause has besides its texts. */
 const causeOverhead = 64
 
-/** Of a cause in an answer. */
+/** Returns the approximate number of bytes that a cause takes in an answer. */
 export const causeBytes = (field: string, message: string): number => causeOverhead + field.length + message.length

@@ -28,7 +28,10 @@ export interface Decoded<T = KubeObject> {
   strictErrors: string[]
 }
 
-/** What can be decoded: a type by its name in the schemas, or a custom resource, which reads itself. */
+/**
+ * Describes a type that can be decoded: a built-in type by its name in the schemas, or a custom resource by its own
+ * decoder.
+ */
 export interface Decodable {
   schema: string
   custom?: { decode(body: Record<string, unknown>): Decoded }

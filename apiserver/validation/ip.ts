@@ -12,18 +12,21 @@ const stripLeadingZeros = (text: string) => (text.includes(':') ? text : text.re
 /** `::ffff:1.2.3.4`, in whatever form. */
 const isMapped = (address: string): boolean => /^::ffff:[0-9a-f]+:[0-9a-f]+$/.test(canonicalAddress(address))
 
-/** As RFC 5952 has it. */
+/**
+ * Returns an IPv6 address in the canonical form of RFC 5952; an IPv4 address, or an address with a zone, is returned
+ * unchanged.
+ */
 export const canonicalAddress = (address: string): string =>
   isIPv6(address) && !address.includes('%') ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address
 
-/** What is wrong with an address; none if it is good. It need not be in canonical form. */
+/** Returns what is wrong with an address; an empty list if it is valid. An address need not be in canonical form. */
 export function addressProblems(text: string): string[] {
   if (!isAddress(text)) return [badAddress]
   if (isIP(text) === 0) return ['must not have leading 0s']
   return isMapped(text) ? ['must not be an IPv4-mapped IPv6 address'] : []
 }
 
-/** What is wrong with a network; none if it is good. */
+/** Returns what is wrong with a CIDR; an empty list if it is valid. */
 export function cidrProblems(text: string): string[] {
   const cidr = parseCidr(text)
   if (!cidr) return [badCidr]
@@ -33,7 +36,7 @@ export function cidrProblems(text: string): string[] {
   return hasBitsBeyond(cidr) ? ['must not have bits set beyond the prefix length'] : []
 }
 
-/** What upstream advises of a good address. */
+/** Returns upstream's warnings for a valid address. */
 export function addressWarnings(text: string, path: string): string[] {
   const canonical = canonicalAddress(text)
   if (!isIPv6(text) || canonical === text) return []
@@ -42,7 +45,7 @@ export function addressWarnings(text: string, path: string): string[] {
   ]
 }
 
-/** The same of a network. */
+/** Returns upstream's warnings for a valid CIDR. */
 export function cidrWarnings(text: string, path: string): string[] {
   const [address = '', length] = text.split('/')
   const canonical = `${canonicalAddress(address)}/${length}`
@@ -52,7 +55,9 @@ export function cidrWarnings(text: string, path: string): string[] {
   ]
 }
 
-/** Whether the network is a part of the other, and smaller; undefined where one of them is none. */
+/**
+ * Returns whether network `inner` is part of `outer` and smaller than `outer`; undefined if either is not a valid CIDR.
+ */
 export function isStrictSubset(inner: string, outer: string): boolean | undefined {
   const [a, b] = [parseCidr(inner), parseCidr(outer)]
   if (!a || !b) return undefined

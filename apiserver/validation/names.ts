@@ -182,14 +182,20 @@ const standardFinalizers = new Set(['kubernetes', 'orphan', 'foregroundDeletion'
 export const NOT_QUALIFIED_FINALIZER = 'name is neither a standard finalizer name nor is it fully qualified'
 export const isQualifiedFinalizer = (text: string): boolean => text.includes('/') || standardFinalizers.has(text)
 
-/** For a generated name the part that is still to come may end the text properly. */
+/**
+ * Returns a prefix of generated names in a form that ends validly: a trailing dash is no error, because the generated
+ * suffix still follows.
+ */
 export const maskTrailingDash = (prefix: string): string => {
   if (!prefix.endsWith('-')) return prefix
   return `${prefix.slice(0, -2)}a`
 }
 
 const DOMAIN_PATH_HINT = 'must be a domain-prefixed path (such as "acme.io/foo")'
-/** `example.com/name`, the form of names of controllers and finalizers. */
+/**
+ * Returns what is wrong with a domain-prefixed path such as `example.com/name`, the form of names of controllers and
+ * finalizers.
+ */
 export function domainPrefixedPath(text: string): string[] {
   const slash = text.indexOf('/')
   const [domain, path] = slash === -1 ? [text, ''] : [text.slice(0, slash), text.slice(slash + 1)]

@@ -173,7 +173,10 @@ export function validateObjectMetaUpdate(
   if (finalizerDomains) validateFinalizerDomains(meta.finalizers, `${path}.finalizers`, errors)
 }
 
-/** Metadata of a template of claims: labels and annotations alone. Upstream: ValidateTemplateObjectMeta. */
+/**
+ * Validates the metadata of a claim template: only labels and annotations may be set. Upstream:
+ * ValidateTemplateObjectMeta.
+ */
 export function validateTemplateMeta(meta: Partial<ObjectMeta> | undefined, path: string, errors: FieldErrors): void {
   if (!meta) return
   validateAnnotations(meta.annotations, `${path}.annotations`, errors)

@@ -19,7 +19,7 @@ export interface Expected extends Decodable {
   kind: string
 }
 
-/** Strict, Warn and Ignore as in the fieldValidation query parameter. */
+/** A FieldValidation is a mode of the fieldValidation query parameter. */
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore'
 
 const TYPE_META =

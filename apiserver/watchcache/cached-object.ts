@@ -14,8 +14,8 @@ interface Attributes {
 }
 
 /**
- * One version of an object: its JSON as stored, and what selectors need of it.
- * Immutable, and shared by the cache, its history and every list and watch under way.
+ * Holds one version of an object: its JSON as stored, and the attributes that selectors read. Immutable; the cache, its
+ * history and every list and watch under way share it.
  */
 export class CachedObject {
   readonly key: string
@@ -25,9 +25,9 @@ export class CachedObject {
   readonly #entry: Entry
   #shown: string | (() => string) | undefined
   readonly #definition: ResourceDefinition
-  /** Its version is not known yet: what it shows is what is stored. */
+  /** The object could not be converted to the definition's version yet, so its stored JSON is shown. */
   readonly isUnconverted: boolean
-  /** The same, because the webhook was not asked. */
+  /** The object is unconverted because no webhook was called for it yet. */
   readonly isUnasked: boolean
   #attributes: Attributes | undefined
 

@@ -17,9 +17,9 @@ interface Round {
 const newRound = (): Round => ({ sources: new Set(), sent: Promise.withResolvers() })
 
 /**
- * Events on their way to clients. The events of all writes of one turn of the event loop leave together at its end,
- * in slices, so that thousands of watchers do not stall other clients. The answers to these writes leave after them:
- * a client that has its answer, and then reads what its informer has seen, finds its own write there.
+ * Sends events to clients in rounds. The events of all writes of one turn of the event loop leave together at its end,
+ * in slices, so that thousands of watchers do not stall other clients. The answers to these writes leave after their
+ * events: a client that has its answer, and then reads what its informer has seen, finds its own write there.
  */
 export class EventRounds {
   #current: Round | undefined
@@ -67,5 +67,5 @@ export class EventRounds {
   }
 }
 
-/** Of this process: it has one event loop, whatever it serves. */
+/** This process has one event loop, so all servers in it share these rounds. */
 export const eventRounds = new EventRounds()

@@ -9,7 +9,8 @@ export interface OwnWrite {
 const limit = 256
 
 /**
- * What this server is about to write, by key: several writes are under way at once where the engine is another process.
+ * Holds the writes of this server that are under way, by key. Several are under way at once if the engine is another
+ * process.
  */
 export class OwnWrites {
   readonly #writes = new Map<string, OwnWrite>()
@@ -21,7 +22,10 @@ export class OwnWrites {
     this.#writes.delete(oldest!)
   }
 
-  /** An event of this key has come: the write that was under way, which is this event's or has lost against it. */
+  /**
+   * Returns the write of this key that was under way, and forgets it. Called when an event of the key arrives: either
+   * the write caused the event, or another write won against it.
+   */
   end(key: string): OwnWrite | undefined {
     const write = this.#writes.get(key)
     if (write) this.#writes.delete(key)

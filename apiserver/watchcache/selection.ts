@@ -2,9 +2,9 @@ import { type FieldSelector, matchesFields } from '../../shared/api/field-select
 import { type LabelSelector, matchesLabels } from '../../shared/api/label-selector.ts'
 import type { CachedObject } from './cached-object.ts'
 
-/** Which objects of a resource a list or a watch wants. */
+/** Says which objects of a resource a list or a watch selects. */
 export interface Selection {
-  /** Beginning of the keys: the resource's, or one namespace of it. */
+  /** The prefix of the keys: of the whole resource, or of one namespace in it. */
   prefix: string
   labels: LabelSelector
   fields: FieldSelector

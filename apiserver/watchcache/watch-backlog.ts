@@ -1,7 +1,7 @@
 import type { Family } from '../../shared/metrics/exposition.ts'
 import type { WatchSink } from './watch-sink.ts'
 
-/** Watchers that share their chunks. */
+/** A group of watchers that share their chunks. */
 export interface Behind {
   /** Bytes that the slowest of them has not read: what the group keeps in memory. */
   unread(): number
@@ -22,8 +22,8 @@ const defaultBytes = 8 * 1024 * 1024
 const recountShare = 1 / 16
 
 /**
- * What all watchers of the server leave unread. When that is more than the limit, those that have left more than their
- * share are cut off as well: many watches of one client hold no more than a single one could.
+ * Limits the bytes that all watchers of the server together leave unread. Above the limit, each watcher that has left
+ * more than its share is cut off as well: many watches of one client hold no more memory than one watch could.
  */
 export class WatchBacklog {
   readonly #limits: BacklogLimits
@@ -36,13 +36,13 @@ export class WatchBacklog {
     this.#limits = limits
   }
 
-  /** Bytes that a watcher may leave unread now. */
+  /** The number of bytes that a watcher may leave unread now. */
   get allowance(): number {
     const { all, perWatch } = this.#limits
     return this.#bytes <= all ? perWatch : Math.min(perWatch, all / this.#groups.size)
   }
 
-  /** After a delivery: what the slowest of a group has not read. */
+  /** Records, after a delivery, how many bytes the slowest watcher of a group has not read. */
   note(group: Behind, bytes: number): void {
     const before = this.#groups.get(group) ?? 0
     if (bytes === before) return

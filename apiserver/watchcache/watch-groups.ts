@@ -5,13 +5,14 @@ import type { CacheEvent } from './watch-record.ts'
 type Group = WatchGroup<never>
 
 /**
- * The groups of a resource. A thousand kubelets watch the pods of a node each: a change reaches the groups of the nodes
- * that the pod has or had, and costs nothing for the others. Any field that must equal a value works so.
+ * Finds the groups of watches that a change of a resource concerns. A thousand kubelets each watch the pods of one
+ * node: a change reaches only the groups of the nodes that the pod has or had, and costs nothing for the others. The
+ * same holds for any field selector that requires a field to equal a value.
  */
 export class WatchGroups {
   readonly #byId = new Map<string, Group>()
   readonly #general = new Set<Group>()
-  /** By field, then by the value that it must have. */
+  /** The groups by the field that they select by, then by its required value. */
   readonly #particular = new Map<string, Map<string, Set<Group>>>()
 
   get(id: string): Group | undefined {

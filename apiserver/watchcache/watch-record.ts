@@ -2,31 +2,37 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import type { CachedObject } from './cached-object.ts'
 import { isSelected, type Selection } from './selection.ts'
 
-/** A change of a resource, before a watch's selectors. */
+/** Describes a change of a resource, before the selectors of watches apply. */
 export interface CacheEvent {
   readonly key: string
   readonly revision: number
   readonly current: CachedObject | undefined
   readonly previous: CachedObject | undefined
-  /** How a deleted object ended, when that was never stored. */
+  /** The last state of a deleted object, if that state was never stored. */
   readonly last?: CachedObject
-  /** When it came, in milliseconds since the epoch; 0: before this server knew the resource. */
+  /**
+   * The time at which the change arrived, in milliseconds since the epoch; 0 if it happened before this server knew the
+   * resource.
+   */
   readonly atMs: number
 }
 
-/** One event as a watcher sees it. */
+/** Describes one event as a watcher sees it. */
 export type WatchRecord =
   | {
       readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
       readonly object: CachedObject
       /** Differs from the object's own for DELETED, which shows the last state. */
       readonly revision: number
-      /** The parsed value, if the writer had it: local watchers need not parse it. Never changed. */
+      /** The parsed value, if the writer had it: local watchers need not parse it. It must not be changed. */
       readonly decoded?: KubeObject
     }
   | { readonly type: 'BOOKMARK'; readonly revision: number; readonly initialEventsEnd?: boolean }
 
-/** What a change is to one who sees only the selected objects: leaving the selection is being deleted. */
+/**
+ * Returns the event for a watcher that sees only the selected objects; undefined if it sees none. An object that leaves
+ * the selection is DELETED for the watcher.
+ */
 export function recordOf(
   { revision, current, previous, last }: CacheEvent,
   selection: Selection,

@@ -10,17 +10,17 @@ export interface WatchEncoder<Chunk> {
   encode(records: readonly WatchRecord[]): Chunk
 }
 
-/** Where a watcher's events go. */
+/** A watcher's events are written to its WatchSink. */
 export interface WatchSink<Chunk> {
-  /** Absent for one in this process. */
+  /** The connection of the watcher; absent if the watcher is in this process. */
   readonly connection?: { readonly remoteAddress?: string; readonly remotePort?: number }
   write(chunk: Chunk): void
-  /** Bytes written that the other side has not taken yet. */
+  /** Returns the number of written bytes that the client has not taken yet. */
   buffered(): number
-  /** Resolves when it makes sense to write on; rejects or resolves when the other side is gone. */
+  /** Resolves when the sink can take more writes; rejects or resolves if the client is gone. */
   drained(): Promise<void>
-  /** After what was written; with an error it is told first, as an ERROR event. */
+  /** Closes after pending writes; sends an ERROR event first if `error` is given. */
   end(error?: StatusError): void
-  /** Cut off at once: it does not read, so it could not be told either. */
+  /** Closes at once, without an ERROR event: the client does not read, so the event could not reach it. */
   abort(): void
 }

@@ -13,7 +13,7 @@ import { Optional, StructValue, Uint } from '../values.ts'
 // biome-ignore lint/suspicious/noExplicitAny: each takes the values of its function
 export type RunCost = (...values: any[]) => number
 
-/** Characters, bytes, items, entries or fields; 1 for any other value. */
+/** Returns the number of characters, bytes, items, entries or fields of a value; 1 for any other value. */
 export function sizeOf(value: unknown): number {
   if (typeof value === 'string' || Array.isArray(value) || value instanceof Uint8Array) return value.length
   if (value instanceof Map) return value.size
@@ -26,7 +26,7 @@ const traversal = (value: unknown): number => Math.ceil(sizeOf(value) * TRAVERSA
 const readingCost = (value: unknown): number =>
   (typeof value === 'string' || value instanceof Uint8Array) && value.length >= 100 ? value.length / 100 : 0
 
-/** Of calls without a cost of their own. */
+/** Returns the cost of a call whose function has no cost of its own. */
 export const plainCost: RunCost = (first, second, third) =>
   1 + readingCost(first) + readingCost(second) + readingCost(third)
 

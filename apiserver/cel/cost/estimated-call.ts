@@ -4,24 +4,24 @@ import type { Size } from './ranges.ts'
 
 /** Steps from a variable to a value: `self`, then names of fields, `@items`, `@keys`, `@values`. */
 export type Path = readonly string[]
-/** An argument of a call. */
+/** Holds an argument of a call. */
 export interface Operand {
   expr: Expr
   type: CelType
   path: Path
-  /** undefined: nothing is known of it. */
+  /** Undefined if nothing is known of the size. */
   size: Size | undefined
 }
-/** What an estimator knows of the expression around a call. */
+/** Offers the estimator's knowledge of the expression around a call. */
 export interface Surroundings {
-  /** What the schema says of the value at a path. */
+  /** Returns the size that the schema declares for the value at a path; undefined if the schema declares none. */
   declaredSize(path: Path): Size | undefined
-  /** The items of an expression are those of two others, if both are known. */
+  /** Records that the items of `expr` come from `one` and `other`. Does nothing unless the items of both are known. */
   uniteEntries(expr: Expr, one: Expr, other: Expr): void
 }
 export interface EstimatedCall {
   name: string
-  /** Of the overload. */
+  /** The parameters of the overload that the call resolves to. */
   params: readonly CelType[]
   target: Operand | undefined
   args: readonly Operand[]

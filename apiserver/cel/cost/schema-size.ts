@@ -21,19 +21,19 @@ const EMPTY = 2
 export interface SchemaSize {
   /** Characters or bytes, items, or entries. */
   maxElements: number
-  /** Of its JSON. */
+  /** The fewest bytes that the value's JSON takes. */
   minBytes: number
   items?: SchemaSize
   entries?: SchemaSize
   fields?: ReadonlyMap<string, SchemaSize>
 }
-/** Of the keys of a map: upstream does not bound them. */
+/** The size of a map's keys: upstream does not bound it. */
 export const KEY: SchemaSize = { maxElements: 0, minBytes: EMPTY }
 
-/** How often a value may stand in one object, if nothing bounds the lists and maps around it. */
+/** Returns how often a value can occur in one object if nothing bounds the lists and maps around the value. */
 export const cardinality = ({ minBytes }: SchemaSize): number => Math.floor(REQUEST / (minBytes + 1))
 
-/** undefined: expressions do not see values of the schema. */
+/** Returns the size of a schema's values; undefined if expressions cannot see values of the schema. */
 export function schemaSize(schema: JSONSchemaProps | undefined, root = false): SchemaSize | undefined {
   if (schema === undefined) return undefined
   if (schema['x-kubernetes-int-or-string'] === true) return { maxElements: textLength(schema), minBytes: 1 }

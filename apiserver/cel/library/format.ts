@@ -28,7 +28,10 @@ export function format(text: string, args: unknown[]): string {
   })
 }
 
-/** What is wrong with a text and the types of its arguments before anything runs; `argument`: at which. */
+/**
+ * Checks a format text against the types of its arguments before evaluation, and returns the first problem; undefined
+ * if there is none. `argument` is the index of the argument with the wrong type.
+ */
 export function formatProblem(
   text: string,
   types: readonly CelType[],

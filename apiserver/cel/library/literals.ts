@@ -63,7 +63,10 @@ function formatProblems(call: Call): Problem[] {
 }
 
 const CONVERSIONS = new Set(['bool', 'bytes', 'double', 'duration', 'int', 'string', 'timestamp', 'uint'])
-/** What the first conversion of a literal that can never succeed says; undefined: there is none. */
+/**
+ * Returns the message of the first conversion of a literal, or the first pattern, that can never succeed; undefined if
+ * there is none.
+ */
 export function impossibleConversion(expr: Expr): string | undefined {
   const problem = expr.kind === 'call' ? constantProblem(expr) : undefined
   return (

@@ -77,7 +77,7 @@ const nothing = (): never => {
 const COMPARED = ['bool', 'int', 'uint', 'double', 'string', 'bytes', 'timestamp', 'duration']
 const ACROSS = ['int, double', 'int, uint', 'uint, double', 'uint, int', 'double, int', 'double, uint']
 
-/** Those that the program runs by itself stand here for their types. */
+/** Holds the standard functions of CEL. Operators that the program evaluates itself are listed for their types only. */
 export const STANDARD: readonly Signature[] = [
   ['_?_:_(bool, A, A): A', nothing],
   ['_&&_(bool, bool): bool', nothing],

@@ -7,7 +7,7 @@ import type { Signature } from '../overloads.ts'
 import { indexIn, lastIndexIn, occurrences } from '../text-search.ts'
 import { format, quote } from './format.ts'
 
-/** How many characters a text has. */
+/** Returns the number of characters (code points) in a text. */
 export function characters(text: string): number {
   let count = text.length
   for (let index = 0; index < text.length; index++) {

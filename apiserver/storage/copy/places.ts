@@ -8,7 +8,7 @@ export type CopyPlace = Exclude<StorageChoice, { engine: 'memory' }> | { engine:
 
 export const placeForms = 'snapshot:FILE, sqlite:PATH or etcd:https://HOST:PORT[,…]'
 
-/** Throws a UsageError for what is no place. */
+/** Throws a UsageError if the text does not name a place. */
 export function parsePlace(text: string): CopyPlace {
   const [, file] = /^snapshot:(.+)$/.exec(text) ?? []
   if (file !== undefined) return { engine: 'snapshot', file }
@@ -30,7 +30,10 @@ function choiceOf(text: string): StorageChoice | undefined {
 export const showPlace = (place: CopyPlace): string =>
   place.engine === 'snapshot' ? `snapshot:${place.file}` : showStorage(place)
 
-/** Whether both are one file; of two etcds only their answers tell. */
+/**
+ * Returns whether both places are the same file. Returns false for etcd: whether two etcd clusters are the same is
+ * known only from their answers.
+ */
 export const isSameFile = (a: CopyPlace, b: CopyPlace): boolean =>
   a.engine !== 'etcd' && b.engine !== 'etcd' && realPath(a.file) === realPath(b.file)
 

@@ -1,14 +1,14 @@
 import type { Entry } from '../storage.ts'
 
-/** Where objects are copied to. */
+/** A copy writes its objects to a Target. */
 export interface Target {
-  /** How many objects are there now. */
+  /** The number of objects that the target holds before the copy. */
   readonly objects: number
-  /** The revision of its last write. */
+  /** The revision of the target's last write. */
   readonly revision: number
   /**
-   * Replaces what is there, with revisions above `after`. Resolves to the last revision. Rejects with an error that
-   * says what is there now.
+   * Replaces the target's objects by `entries`, with revisions above `after`. Resolves to the last revision. Rejects
+   * with an error that says what the target holds now.
    */
   write(entries: readonly Entry[], progress: { after: number; onWritten(count: number): void }): Promise<number>
   close(): Promise<void>

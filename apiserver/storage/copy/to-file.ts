@@ -14,8 +14,8 @@ const batchSize = 500
 const besides = ['', '-wal', '-shm', '-reserve']
 
 /**
- * A new file takes the place of the old one when it is complete: a copy that fails leaves what was there. Rejects with
- * a ConfigError where another process uses the file.
+ * Returns a target for an SQLite file. A copy writes a new file, which replaces the old one once it is complete; a copy
+ * that fails leaves the old file unchanged. Rejects with a ConfigError if another process uses the file.
  */
 export async function sqliteTarget(file: string): Promise<Target> {
   const [{ Database }, { reasonOf }] = await Promise.all([
@@ -58,7 +58,9 @@ export async function sqliteTarget(file: string): Promise<Target> {
   }
 }
 
-/** The same for a file of `kubestage snapshot`. Throws a ConfigError for a file that is something else. */
+/**
+ * Returns a target for a file of `kubestage snapshot`. Throws a ConfigError if the file exists but is not a snapshot.
+ */
 export function snapshotTarget(file: string): Target {
   const { entries, revision } = existsSync(file) ? readSnapshot(file) : { entries: [], revision: 1 }
   return {

@@ -103,7 +103,10 @@ const isLost = (error: unknown): error is GrpcError =>
 const isRefusedConnection = ({ cause, message }: GrpcError): boolean =>
   tlsReason(cause) !== undefined || message === 'Protocol error'
 
-/** What is wrong between the two sides' certificates and schemes; undefined for other failures. */
+/**
+ * Returns why TLS to etcd fails, because of the certificates or URL schemes of the two sides, and what to do; undefined
+ * for other failures.
+ */
 export function tlsReason(cause: unknown): string | undefined {
   const { code = '', message = '' } = (cause ?? {}) as { code?: string; message?: string }
   if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(code + message))

@@ -8,9 +8,9 @@ import { ownKey } from './upstream-keys.ts'
 /** Entries in one answer: each may have a megabyte. */
 const pageSize = 500
 
-/** Every object below a prefix. */
+/** Holds every object below a prefix. */
 export interface Contents {
-  /** By their own keys, in the order of etcd's. */
+  /** The objects under our own keys, in the order of etcd's keys. */
   entries: Entry[]
   revision: number
 }
@@ -51,15 +51,15 @@ export async function readRange(
   }
 }
 
-/** A real kube-apiserver's protobuf. */
+/** Returns whether a value is protobuf that a real kube-apiserver wrote. */
 export const isForeign = (value: string): boolean => value.startsWith('k8s\0')
 
 export const foreign = (prefix: string): string =>
   `the objects below ${prefix} in etcd are those of a real kube-apiserver; name another prefix with --etcd-prefix`
 
 /**
- * What there was as long ago as etcd remembers, but not longer than `events` revisions, so that what happened since can
- * be told once more.
+ * Reads the objects as they were at the oldest revision that etcd still has, but at most `events` revisions ago, so
+ * that the changes since can be replayed. Reads the current objects if etcd no longer has that revision.
  */
 export async function readPast(
   client: Pick<EtcdClient, 'call'>,

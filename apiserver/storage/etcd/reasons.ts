@@ -11,7 +11,7 @@ const isTooLarge = ({ code, message }: GrpcError): boolean =>
 export const isCompacted = (error: unknown): boolean =>
   error instanceof GrpcError && error.code === grpcCodes.outOfRange && error.message.includes('compacted')
 
-/** What a failed call means for the store and its callers: one sentence, which names etcd and what to do. */
+/** Returns the error that the store reports for a failed call: one sentence, which names etcd and what to do. */
 export function storageError(error: unknown, place: string): Error {
   if (!(error instanceof GrpcError)) return error as Error
   if (isTooLarge(error)) return new ValueTooLargeError('etcdserver: request is too large')
@@ -22,7 +22,10 @@ export function storageError(error: unknown, place: string): Error {
   return new StorageUnavailableError(`${place} ${reasonOf(error)}`)
 }
 
-/** The same for one that keeps a server from starting. */
+/**
+ * Returns the error that is reported if a failed call keeps a server from starting: a ConfigError of one sentence,
+ * which names etcd and what to do.
+ */
 export function startError(error: unknown, place: string): Error {
   return error instanceof GrpcError ? new ConfigError(`${place} ${reasonOf(error)}`) : (error as Error)
 }

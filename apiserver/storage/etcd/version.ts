@@ -9,8 +9,8 @@ export function checkVersion(version: string, place: string): void {
 }
 
 /**
- * Whether an answer to a request for progress comes after all events before it. Upstream asks for the same versions:
- * staging/src/k8s.io/apiserver/pkg/storage/feature/feature_support_checker.go.
+ * Returns whether etcd of this version answers a request for progress only after all earlier events. Upstream checks
+ * for the same versions: staging/src/k8s.io/apiserver/pkg/storage/feature/feature_support_checker.go.
  */
 export function tellsProgress(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = numbers(version)

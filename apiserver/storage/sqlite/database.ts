@@ -36,7 +36,7 @@ const replaced = (limit: '' | 'LIMIT 200'): string => `
 const deleted = (limit: '' | 'LIMIT 200'): string => `
   DELETE FROM changes WHERE revision IN (SELECT revision FROM changes WHERE value IS NULL AND revision <= ? ${limit})`
 
-/** The file of a durable store. Everything blocks, so it lives in a thread of its own. */
+/** Reads and writes the file of a durable store. All methods block, so a thread of its own runs them. */
 export class Database {
   readonly #db: DatabaseSync
   readonly #insert: StatementSync
@@ -47,7 +47,7 @@ export class Database {
    */
   #swept = 0
 
-  /** Makes the file if there is none. Throws what SQLite throws, and {@link UnusableFile}. */
+  /** Creates the file if it does not exist. Throws SQLite's errors, and {@link UnusableFile}. */
   constructor(file: string) {
     makeFolder(dirname(file))
     closeSync(openSync(file, 'a', 0o600)) // it holds secrets

@@ -7,7 +7,7 @@ export interface Row extends Change {
   freeing?: boolean
 }
 
-/** To the thread that has the file. */
+/** Asks the thread that has the file open to do something. */
 export type Order =
   | { type: 'write'; rows: readonly Row[] }
   /** Forget what was replaced or deleted up to `revision`. */
@@ -16,7 +16,10 @@ export type Order =
   | { type: 'look' }
   | { type: 'close' }
 
-/** From it; a deleted key has no value. `write` is answered by `written` or `failed`, in order. */
+/**
+ * Answers from the thread that has the file open. A change without a value is a delete. Each `write` is answered by
+ * `written` or `failed`, in order.
+ */
 export type Report =
   /** At the start: what was there at `oldest`, then everything since. */
   | { type: 'entries'; oldest: number; entries: readonly Change[] }

@@ -33,13 +33,13 @@ export class FullDisk extends Error {
   readonly code = 'ENOSPC'
 }
 
-/** Whether there was no room for a write. */
+/** Returns whether a write failed because the disk is full. */
 export function isFull(error: unknown): boolean {
   const { code = '', errcode = 0 } = error as { code?: string; errcode?: number }
   return (errcode & 0xff) === 13 || code === 'ENOSPC' || code === 'EDQUOT'
 }
 
-/** What is wrong with the file, and what to do, to follow its name in a sentence. */
+/** Returns what is wrong with the file and what to do; the text follows the file's name in a sentence. */
 export function reasonOf(error: unknown): string {
   const { code = '', errcode = 0, message } = error as { code?: string; errcode?: number; message: string }
   if (error instanceof UnusableFile) return `${message}; ${elsewhere}`
