@@ -29,7 +29,7 @@ export function configuredKubelet(config: KubeletConfig, capabilities: RuntimeCa
   } satisfies Partial<KubeletOptions>
 }
 
-/** What containers have for themselves on this node, to be seen and selected by. */
+/** Returns labels that show, and select by, what containers have for themselves on this node. */
 const capabilityLabels = ({ isolation, files }: RuntimeCapabilities): Record<string, string> => ({
   'kubestage.dev/isolation': isolation,
   'kubestage.dev/files': files,

@@ -3,7 +3,7 @@ import type { Limit } from '../shared/limits/reached-limits.ts'
 export type ContainerLimitName = 'containerLayerSize' | 'containerLogMaxSize' | 'containerLogMaxFiles'
 
 interface ContainerLimit extends Limit {
-  /** Where what it bounds is counted. */
+  /** Where the bounded amount is counted. */
   counted: string
 }
 

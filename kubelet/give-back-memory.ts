@@ -2,7 +2,7 @@ import type { Clock } from '../shared/clock/clock.ts'
 import { collectGarbage } from '../shared/memory/collect-garbage.ts'
 
 const lookMs = 1_000
-/** What V8 may keep of what it once needed. */
+/** V8 may keep this much of the memory that it once needed. */
 const allowedGrowth = 16 * 1024 * 1024
 /** Share of a core: below it no request has to wait. */
 const idle = 0.1

@@ -22,7 +22,7 @@ import { readMovedClock } from './runtime/process/clock-file.ts'
 
 interface Credentials {
   access: ClusterAccess
-  /** Where the kubelet asked for them itself. */
+  /** Present if the kubelet requested its credentials itself. */
   certificate?: ClientCertificate
 }
 

@@ -49,14 +49,14 @@ export interface KubeletOptions {
   nodeIP: string
   /** Where containers find the API server; by default at the address of its service, which is not routed. */
   apiServer?: URL
-  /** Where the kubelet's own HTTPS API listens; told in the node's status. */
+  /** The port of the kubelet's own HTTPS API, shown in the node's status. */
   port: number
   /** Own files: pods, logs. */
   rootDir: string
   nodeLabels?: Record<string, string>
   /** A folder whose files are pods of this node. */
   staticPodPath?: string
-  /** How many pods the node takes; 110 unless told. */
+  /** The number of pods that the node takes; by default 110. */
   maxPods?: number
   /**
    * Make volumes, and files for last words; on by default. Not where no program could read them: missing sources of a
@@ -73,29 +73,29 @@ export interface KubeletOptions {
   readyToStartConditions?: boolean
   /** `lifecycle.stopSignal` counts, and is in the status; off by default. */
   stopSignals?: boolean
-  /** How long containers that end again and again wait: 10 s, doubled to 300 s, unless said otherwise. */
+  /** The wait of containers that end repeatedly; by default 10 s, doubled up to 300 s. */
   crashLoopBackOff?: RestartBackoffOptions
   /** Kernel parameters that pods may set beside the safe ones; see {@link SysctlPolicy}. */
   allowedUnsafeSysctls?: readonly string[]
   /** A second DELETE that leaves less time shortens a kill that has begun; off by default, as upstream. */
   shortenRunningKills?: boolean
-  /** From 0 to 1: spreads what would otherwise happen everywhere at once. */
+  /** Returns a number from 0 to 1, which spreads what would otherwise happen everywhere at once. */
   random?(): number
-  /** When pods are evicted for the node's sake; by default never. */
+  /** Says when pods are evicted because the node runs short of a resource; by default never. */
   eviction?: EvictionConfig
-  /** What there is left of memory, disk and process ids; by default this machine's. */
+  /** Measures what is left of memory, disk and process ids; by default this machine's. */
   observe?(): Promise<Observations>
-  /** How long pods have when the node goes down; by default they end at once. */
+  /** Says how long pods may take to end when the node shuts down; by default they end at once. */
   shutdownGroups?: readonly ShutdownGroup[]
-  /** Whether a node is lost is known to its next kubelet; by default it is not. */
+  /** Tells the node's next kubelet if the node is lost; by default it does not know. */
   lossMark?: LossMark
   /** Default: `auto`. */
   podCidr?: PodCidr
   /** Resolves when the API server has answered; absent where it is known to be Kubestage's. */
   isKubestage?(): Promise<boolean>
-  /** Where it counts the limits that containers reach; by default nowhere. */
+  /** Counts the limits that containers reach; by default they are not counted. */
   limits?: ReachedLimits<ContainerLimitName>
-  /** Its metrics; by default they are not served. */
+  /** Metrics of the kubelet; by default they are not served. */
   metrics?: KubeletMetrics
 }
 export interface KubeletLog {
@@ -108,7 +108,7 @@ export interface Kubelet {
   ready: Promise<void>
   /** With our own newest status of each, which may be ahead of the API's. */
   pods(): Iterable<Pod>
-  /** What can be done to the machine below. */
+  /** Controls the machine that the kubelet stands for. */
   controls: NodeControls
   eviction: EvictionManager
   /** True while the node is lost or shut down. */
@@ -128,7 +128,7 @@ const neverEvict: EvictionConfig = {
 
 /** For the last statuses and records, when the kubelet stops. */
 const FLUSH_MS = 2_000
-/** How long the node's first status waits for the API server's version. */
+/** The node's first status waits this long for the API server's version. */
 const NETWORK_MS = 2_000
 
 /** Puts the parts together: the API's pods in, processes and statuses out. */

@@ -60,7 +60,10 @@ class Supervisor {
     process.stdin.resume()
   }
 
-  /** It starts us ahead, beside the server: only now there is a configuration. */
+  /**
+   * Resolves when the server says to begin. It starts the kubelet early, beside itself; only now is there a
+   * configuration.
+   */
   async saysBegin(): Promise<void> {
     const [words] = (await once(process.stdin, 'data')) as [Buffer]
     this.#pods = /pods are (\w+)/.exec(words.toString())?.[1] ?? this.#pods

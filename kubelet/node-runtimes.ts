@@ -9,7 +9,7 @@ import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-
 import type { Images } from './runtime/images/images.ts'
 
 interface RuntimeOptions {
-  /** Its `rootDir` is absolute. */
+  /** The configuration; its `rootDir` is absolute. */
   config: KubeletConfig
   clock: Clock
   log: Logger
@@ -22,7 +22,7 @@ interface NodeRuntime {
   images?: Images
   /** Absent where a node that is lost cannot outlive its kubelet. */
   lossMark?: LossMark
-  /** How the node's API moves the time of a node that has none for itself. Absent where it cannot. */
+  /** Moves the time of a node that has no time of its own, through the node's API. Absent if it cannot be moved. */
   sharedTime?: NodeTime
   /** Pods have folders and files on this machine. */
   podFiles: boolean
@@ -43,7 +43,7 @@ async function openSimulation({ config, clock }: RuntimeOptions): Promise<NodeRu
   return { runtime, sharedTime: clusterTime, podFiles: false }
 }
 
-/** Of a node in the API server's process: it has moved already when it is asked to. */
+/** Moves nothing: the time of a node in the API server's process has moved already when the node's API is asked to. */
 const clusterTime: NodeTime = { moveTo: async () => undefined }
 
 async function openProcesses(options: RuntimeOptions): Promise<NodeRuntime> {
@@ -84,6 +84,6 @@ async function openLossMark({ rootDir }: KubeletConfig): Promise<LossMark> {
   return createLossMark(path.join(runtimeDir(rootDir), 'lost'))
 }
 
-/** Beside the kubelet's own folder. */
+/** Returns the secret files and folders outside the kubelet's own folder. */
 const secretPlaces = ({ kubeconfig, bootstrapKubeconfig, tlsPrivateKeyFile, hiddenPaths }: KubeletConfig): string[] =>
   [kubeconfig, bootstrapKubeconfig, tlsPrivateKeyFile, ...hiddenPaths].filter(Boolean).map((file) => path.resolve(file))

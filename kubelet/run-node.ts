@@ -28,13 +28,13 @@ import { trackedRuntime } from './runtime/tracked-runtime.ts'
 export interface RunNodeOptions {
   config: KubeletConfig
   client: Client
-  /** Where containers find the API server. */
+  /** The URL at which containers find the API server. */
   apiServer?: URL
   clock: Clock
   log: Logger
   /** Resolves when the API server has answered; absent where it is known to be Kubestage's. */
   isKubestage?(): Promise<boolean>
-  /** Of a node that has its time for itself: how its API moves it. */
+  /** Moves the time of a node that has a clock of its own, through the node's API. */
   moving?: { clock: MovableClock; activity: Activity }
   /** Tell how pods are, not each step of how they came there. */
   brief?: boolean

@@ -101,7 +101,7 @@ export function hookFailureMessage({ pod, container, handler }: HookRequest, res
   return result.message
 }
 
-/** As Go prints one of which nothing but a tcpSocket can be set: the other kinds can be run. */
+/** Formats a handler as Go prints it. Only a tcpSocket can be set in it: the other kinds can be run. */
 function goHandler({ tcpSocket }: LifecycleHandler): string {
   const { port = 0, host = '' } = tcpSocket ?? {}
   const go = typeof port === 'number' ? `{0 ${port} }` : `{1 0 ${port}}`

@@ -37,7 +37,7 @@ export class NodeLoad {
     if (load) load.pod = pod
   }
 
-  /** What it held, if it held something. */
+  /** Removes a pod and returns what it held, if it was there. */
   release(podUid: string): PodLoad | undefined {
     const load = this.#pods.get(podUid)
     if (load) add(this.requested, load.requests, -1)

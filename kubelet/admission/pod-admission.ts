@@ -149,7 +149,7 @@ const preempted = ({ metadata: { generation } }: Pod, status: PodStatus, clock: 
   conditions: disruptedByKubelet(status, { message: MADE_ROOM, generation, time: toTime(clock.now()) }),
 })
 
-/** Of what is lacking, the first. */
+/** Returns the first of the lacking resources. */
 const lacking = ({ lacking }: PredicateFailure): string => lacking?.keys().next().value ?? ''
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''

@@ -25,7 +25,7 @@ export function victims(pod: Pod, running: Iterable<PodLoad>, lacking: Amounts):
 const mayBePreempted = (preemptor: Pod, pod: Pod): boolean =>
   (isCritical(preemptor) && !isCritical(pod)) || (preemptor.spec.priority ?? 0) > (pod.spec.priority ?? 0)
 
-/** What would still be lacking without these pods. */
+/** Returns what would still be lacking without these pods. */
 function without(lacking: Amounts, loads: PodLoad[]): Amounts {
   const rest: Amounts = new Map()
   for (const [name, amount] of lacking) {
@@ -36,7 +36,7 @@ function without(lacking: Amounts, loads: PodLoad[]): Amounts {
 }
 const freed = ({ requests }: PodLoad, name: string): number => (name === 'pods' ? 1000 : (requests.get(name) ?? 0))
 
-/** One after another the pod that comes nearest to what is lacking; of two alike the smaller. */
+/** Chooses pods one after another: each time the pod that frees most of what is lacking; of two alike the smaller. */
 function fewest(loads: PodLoad[], lacking: Amounts): PodLoad[] {
   const chosen: PodLoad[] = []
   const left = new Set(loads)

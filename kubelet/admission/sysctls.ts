@@ -5,9 +5,9 @@ import type { Rejection } from '../pod/rejection.ts'
 export interface SysctlPolicy {
   /** Pods share the machine's network: none of its parameters can be set. */
   sharesNetwork: boolean
-  /** They cannot have an IPC namespace. */
+  /** True if the node's pods cannot have an IPC namespace of their own. */
   sharesIpc: boolean
-  /** Of parameters that are not safe: names, or beginnings of names and `*`. */
+  /** Parameters that are allowed although they are not safe: names, or prefixes of names with `*`. */
   allowed?: readonly string[]
 }
 

@@ -7,7 +7,7 @@ import { isValidFor, keepRenewed, type NodeCertificateOptions } from './renewal.
 import { nodeSubject, requestCertificate } from './request-certificate.ts'
 
 export interface ClientCertificateOptions extends NodeCertificateOptions {
-  /** Of a user that may only request a certificate. */
+  /** The kubeconfig of a user that may only request a certificate. */
   bootstrapKubeconfig: string
   /** Where the kubelet's own is kept, and found by the next start. */
   kubeconfig: string

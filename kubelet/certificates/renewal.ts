@@ -13,7 +13,7 @@ export interface NodeCertificateOptions {
 }
 
 export interface RenewalOptions extends Omit<NodeCertificateOptions, 'nodeName'> {
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   random?(): number
   /** Asks for the next pair. Rejects when that fails; it is called again, after a delay. */
   request(signal: AbortSignal): Promise<KeyPair>

@@ -45,7 +45,7 @@ export interface StartRequest {
   pod: Pod
   container: Container
   sandbox: Sandbox
-  /** As it was when the sync began. */
+  /** The pod's records when the sync began. */
   runtimePod: RuntimePod
 }
 
@@ -181,7 +181,7 @@ function kindOf({ pod: { spec }, container: { name } }: StartRequest) {
   return spec.ephemeralContainers?.some((container) => container.name === name) ? 'ephemeral_container' : 'container'
 }
 
-/** One earlier instance is kept, for `lastState` and its log. */
+/** Removes old records, but keeps one earlier instance for `lastState` and its log. */
 async function removeOldRecords(runtime: ContainerRuntime, records: ContainerRecord[]): Promise<void> {
   const exited = records.filter(({ state }) => state === 'exited')
   for (const { id } of exited.slice(1)) await runtime.removeContainer(id, { logs: true })

@@ -25,7 +25,7 @@ export interface ContainerSurroundingsOptions {
   runtime: ContainerRuntime
   machine: MachineFacts
   nodeIP: string
-  /** Where containers find the API server; by default at the address of its service. */
+  /** The URL at which containers find the API server; by default the address of its service. */
   apiServer?: URL
   rootDir: string
   /** Volumes, and files for last words, are made. */
@@ -33,7 +33,7 @@ export interface ContainerSurroundingsOptions {
   warn(error: unknown, what: string): void
 }
 
-/** After this time a container that waits for the services to be known is told why it cannot start. */
+/** A container that waits longer than this for the services reports why it cannot start. */
 const SERVICES_MS = 10_000
 
 /**
@@ -96,7 +96,7 @@ export class ContainerSurroundings {
     return known ? withinLimit(known, SERVICES_MS, this.#options.clock.machine).then(read) : read()
   }
 
-  /** What to mount, where. Throws for what cannot be. */
+  /** Returns the container's mounts. Throws for a volume that cannot be mounted. */
   mounts(pod: Pod, container: Container, { env, podIP }: { env: Record<string, string>; podIP: string }): Mount[] {
     const { podFiles, rootDir } = this.#options
     if (!podFiles) return []
@@ -107,7 +107,7 @@ export class ContainerSurroundings {
     return [...written.filter((mount) => mount !== undefined), ...volumeMounts]
   }
 
-  /** Where its last words will be; empty for nowhere. */
+  /** Returns the path of the container's termination message on this machine; empty if there is none. */
   messageFile(pod: Pod, container: string): string {
     const { podFiles, rootDir } = this.#options
     return podFiles ? newMessageFile(rootDir, pod, container) : ''
@@ -125,7 +125,7 @@ export class ContainerSurroundings {
     return this.#volumes.mount(pod, signal)
   }
 
-  /** Where a volume of a pod is on this machine. */
+  /** Returns the path of a pod's volume on this machine. */
   volumePath(pod: Pod, volume: Volume): string {
     return this.#volumes.path(pod, volume)
   }

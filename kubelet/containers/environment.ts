@@ -111,7 +111,9 @@ function serviceVariables({ metadata, spec }: Pod, sources: EnvironmentSources):
   return { ...env, ...(sources.apiServer && addressVariables(sources.apiServer)) }
 }
 
-/** What clients in containers go by. The service's own address is not routed. */
+/**
+ * Returns the variables by which clients in containers find the API server. The service's own address is not routed.
+ */
 function addressVariables({ hostname, port }: URL): Record<string, string> {
   const number = port || '443'
   return {

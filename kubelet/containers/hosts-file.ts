@@ -3,7 +3,7 @@ import type { Mount } from '../runtime/container-runtime.ts'
 import { contents, mountsItself, podFileMount } from './pod-file.ts'
 
 const HOSTS = '/etc/hosts'
-/** Of what upstream's `--cluster-domain` is by default. */
+/** The default of upstream's `--cluster-domain`. */
 const CLUSTER_DOMAIN = 'cluster.local'
 
 /** A host name has at most 63 characters and does not end in a dot or dash. */

@@ -4,9 +4,12 @@ import type { Pod } from '../../shared/api/types.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 
-/** Of each file, beyond the size of the machine's own. */
+/** Each file may be larger than the machine's own by this size. */
 const MOST_BYTES = 1024 * 1024
-/** After so many changes a folder is not watched for a while: a program that writes without end costs little CPU. */
+/**
+ * After this many changes a folder is not watched for a while, so that a program that writes without end costs little
+ * CPU.
+ */
 const MANY_CHANGES = 50
 const REST_MS = 250
 const BLOCK_BYTES = 512
@@ -112,7 +115,7 @@ export class PodFileBounds {
   }
 }
 
-/** What a file takes of the disk; nothing for what is no file. */
+/** Returns the bytes that a file uses of the disk; 0 if it is not a regular file. */
 function bytesOf(file: string): number {
   const stat = statSync(file, { throwIfNoEntry: false })
   return stat?.isFile() ? stat.blocks * BLOCK_BYTES : 0

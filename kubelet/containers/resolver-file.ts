@@ -3,7 +3,7 @@ import type { Mount } from '../runtime/container-runtime.ts'
 import { contents, mountsItself, podFileMount } from './pod-file.ts'
 
 const RESOLVER = '/etc/resolv.conf'
-/** What resolvers read. Upstream: validation.MaxDNSNameservers. */
+/** Resolvers read this many entries. Upstream: validation.MaxDNSNameservers. */
 const MAX_NAMESERVERS = 3
 
 /**

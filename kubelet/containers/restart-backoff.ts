@@ -8,11 +8,11 @@ export interface RestartBackoff {
    * at any time.
    */
   waitUntil(key: string, failedAtMs: number): number | undefined
-  /** It is tried again: the next wait will be longer. */
+  /** Notes a further try: the next wait will be longer. */
   next(key: string, failedAtMs: number, nowMs: number): void
   /** The wait that holds now, for messages. */
   delayMs(key: string): number
-  /** When it was last tried again. */
+  /** The time of the last further try. */
   updatedAtMs(key: string): number | undefined
   forget(prefix: string): void
 }

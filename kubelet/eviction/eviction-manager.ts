@@ -32,7 +32,7 @@ export interface EvictionManagerOptions {
   nodeName: string
   config: EvictionConfig
   activePods(): Iterable<Pod>
-  /** What of each signal there is on this machine, and could be. */
+  /** Measures how much of each signal's resource is available on this machine, and its capacity. */
   observe(): Promise<Observations>
   usageOf(pods: readonly Pod[]): Promise<(pod: Pod) => PodUsage>
   kill: KillPodNow
@@ -44,12 +44,12 @@ export interface EvictionManagerOptions {
 }
 
 const PERIOD_MS = 10_000
-/** After an eviction the next look is not far. */
+/** After an eviction the next measurement follows soon. */
 const AFTER_EVICTION_MS = 1_000
 /** At once, but for two seconds after a hook. */
 const HARD_GRACE_SECONDS = 1
 
-/** Why a pod is evicted. */
+/** Says why a pod is evicted. */
 interface Reason {
   signal: string
   message: string

@@ -8,7 +8,7 @@ import { amountText, countText, type Threshold } from './thresholds.ts'
 
 export interface EvictionMessage {
   message: string
-  /** For the event. */
+  /** Annotations of the event. */
   annotations: Record<string, string>
 }
 

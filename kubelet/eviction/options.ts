@@ -3,7 +3,7 @@ import { duration, readEntry, textMap, wholeNumber } from '../../shared/config/o
 import type { EvictionConfig } from './eviction-manager.ts'
 import { defaultHard, parseAmount, parseThresholds, signalOf } from './thresholds.ts'
 
-/** One entry per signal, each checked as it is read. */
+/** Returns an option type with one entry per signal; each entry is checked as it is read. */
 function bySignal<Value>(
   placeholder: string,
   read: (text: string) => Value,

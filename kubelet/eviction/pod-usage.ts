@@ -12,7 +12,7 @@ export interface PodUsage {
 export interface DiskUsage {
   bytes: number
   inodes: number
-  /** It takes memory instead. */
+  /** True if the volume uses memory instead of the disk. */
   inMemory?: boolean
 }
 

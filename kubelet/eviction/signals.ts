@@ -13,7 +13,7 @@ export type StarvedResource = 'memory' | 'ephemeral-storage' | 'inodes' | 'pids'
 interface SignalTraits {
   /** The node's condition while there is too little. */
   condition: keyof NodePressure
-  /** What evicting a pod gives back. */
+  /** The resource that the eviction of a pod frees. */
   resource: StarvedResource
 }
 export const signals: Readonly<Record<Signal, SignalTraits>> = {
@@ -26,7 +26,7 @@ export const signals: Readonly<Record<Signal, SignalTraits>> = {
 }
 export const isSignal = (name: string): name is Signal => Object.hasOwn(signals, name)
 
-/** As people call them. */
+/** Maps the short names of signals. */
 const shortNames: Record<string, Signal> = {
   memory: 'memory.available',
   disk: 'nodefs.available',

@@ -13,7 +13,7 @@ export interface Threshold {
   /** 0: a hard one. */
   graceMs: number
   isHard: boolean
-  /** So much more than the amount must be there again before it counts as met no longer. */
+  /** The threshold stays met until this much more than the amount is available. */
   reclaim?: Amount
 }
 
@@ -22,7 +22,7 @@ export type AmountMap = Readonly<Record<string, string>>
 export interface ThresholdSettings {
   hard: AmountMap
   soft: AmountMap
-  /** How long a soft one must be met, milliseconds by signal. */
+  /** Says how long a soft threshold must be met, in milliseconds by signal. */
   softGraceMs: Readonly<Record<string, number>>
   minimumReclaim: AmountMap
 }

@@ -23,7 +23,10 @@ export interface Reviews {
 
 const administrators = 'system:masters'
 
-/** As upstream's GetRequestAttributes (pkg/kubelet/server/auth.go): one that is allowed is enough. */
+/**
+ * Maps paths to subresources as upstream's GetRequestAttributes does (pkg/kubelet/server/auth.go): access to one of
+ * them is enough.
+ */
 const subresources: Readonly<Record<string, readonly string[]>> = {
   metrics: ['metrics'],
   stats: ['stats'],

@@ -14,7 +14,7 @@ export interface KubeletAppOptions {
   images?: Images
   clock: Clock
   log: ErrorLog
-  /** As the API shows them. */
+  /** Returns the pods as the API shows them. */
   pods(): Pod[]
   node?(): ControlledNode | undefined
   time?: NodeTime

@@ -10,7 +10,7 @@ export class LogFile {
   #handle: FileHandle
   #inode: number
   #offset: number
-  /** Where reading ends; infinite for one that is followed. */
+  /** The offset at which reading ends; infinite for a log that is followed. */
   readonly #end: number
 
   private constructor(file: string, handle: FileHandle, at: { inode: number; offset: number; end: number }) {
@@ -30,7 +30,7 @@ export class LogFile {
     return new LogFile(file, handle, { inode, offset, end: follow ? Number.POSITIVE_INFINITY : end })
   }
 
-  /** What is there after what was read before; empty at the end. */
+  /** Reads what follows the part that was read before; empty at the end. */
   async read(): Promise<Buffer> {
     const data = await this.#readOn()
     if (data.length > 0 || this.#offset >= this.#end) return data
@@ -75,7 +75,7 @@ async function openOrMake(file: string): Promise<FileHandle> {
   }
 }
 
-/** Where the last whole line ends: its writer may be in the middle of the next one. */
+/** Returns the end of the last whole line: the writer may be in the middle of the next one. */
 async function lastLineEnd(handle: FileHandle, size: number): Promise<number> {
   if (size === 0) return 0
   const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1)

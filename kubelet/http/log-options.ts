@@ -5,7 +5,7 @@ export interface LogOptions {
   follow: boolean
   previous: boolean
   timestamps: boolean
-  /** Only lines written at this time or later, in milliseconds since the epoch. */
+  /** Selects lines written at this time or later, in milliseconds since the epoch. */
   sinceMs?: number
   tailLines?: number
   limitBytes?: number
@@ -47,7 +47,7 @@ function integer(query: URLSearchParams, name: string): number | undefined {
   return Number(text)
 }
 
-/** As everywhere in the API: whatever is not plainly false is true. */
+/** Parses a boolean as everywhere in the API: a value that is not plainly false is true. */
 function flag(query: URLSearchParams, name: string): boolean {
   const text = query.get(name)
   return text !== null && !['0', 'false'].includes(text.toLowerCase())

@@ -17,7 +17,7 @@ export interface ControlledNode {
 }
 export interface ControlRequest {
   method: string
-  /** What is to happen, or to what. */
+  /** The action, or the signal it applies to. */
   word: string
   query: URLSearchParams
 }

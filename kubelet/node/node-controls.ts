@@ -47,7 +47,7 @@ export function createNodeControls(options: NodeControlsOptions) {
     await Promise.all([told, options.flush()])
   }
 
-  /** Only then: what the node's status says follows from `goingDown`. */
+  /** Begins in the next microtask, because the node's status depends on `goingDown`. */
   const begin = (): Promise<void> => Promise.resolve().then(endAll)
 
   const controls: NodeControls = {
@@ -75,7 +75,7 @@ export function createNodeControls(options: NodeControlsOptions) {
       goingDown ??= begin()
       await goingDown
     },
-    /** Why the node is not ready. */
+    /** Says why the node is not ready. */
     problems: (): string[] => (goingDown ? ['node is shutting down'] : []),
     admit: (): Rejection | undefined =>
       goingDown ? { reason: 'NodeShutdown', message: 'Pod was rejected as the node is shutting down.' } : undefined,

@@ -160,7 +160,7 @@ const TRANSITIONS: Record<string, string> = {
   'Ready=False': 'NodeNotReady',
 }
 
-/** What a kubelet reports in the first moments after a boot. */
+/** A kubelet reports this in the first moments after a boot. */
 const BOOTING = 'container runtime status check may not have completed yet'
 
 /** Upstream: pkg/kubelet/nodestatus/setters.go. */

@@ -14,17 +14,17 @@ export interface NodePressure {
 export interface NodeInput {
   name: string
   nodeIP: string
-  /** Of the kubelet's own API. */
+  /** The port of the kubelet's own API. */
   port: number
   machine: MachineFacts
-  /** How many pods it takes. */
+  /** The number of pods that the node takes. */
   maxPods: number
   runtimeVersion: string
   pressure: NodePressure
-  /** Why the node is not ready; empty when it is. */
+  /** Says why the node is not ready; empty if it is ready. */
   problems: string[]
   nowMs: number
-  /** What the API has, for the times of its conditions. */
+  /** The node in the API, for the times of its conditions. */
   previous?: Node
   labels?: Record<string, string>
 }

@@ -14,12 +14,12 @@ export interface NodeTime {
 
 export interface NodeTimeOptions {
   clock: MovableClock
-  /** What waits for the API server, or for containers to start. */
+  /** Counts the work that waits for the API server, or for containers to start. */
   activity: Activity
   tellContainers(movedMs: number, isLast: boolean): void
 }
 
-/** What is not done by then waits for something else. */
+/** Work that is not done by then waits for something else. */
 const PATIENCE_MS = 500
 
 export function createNodeTime({ clock, activity, tellContainers }: NodeTimeOptions): NodeTime {

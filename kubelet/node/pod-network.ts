@@ -37,7 +37,9 @@ export class PodNetwork {
     return this.#ready.promise
   }
 
-  /** Why no pod can start that needs an address of its own, as a kubelet reports it; undefined: they can. */
+  /**
+   * Says why no pod can start that needs an address of its own, as a kubelet reports it; undefined if pods can start.
+   */
   get problem(): string | undefined {
     return (
       this.#problem &&

@@ -14,7 +14,7 @@ export interface Uplink {
 }
 
 export interface UplinkOptions {
-  /** From the start. */
+  /** True if the uplink is cut from the start. */
   isCut?: boolean
   onChange?(isCut: boolean): void
 }

@@ -13,6 +13,6 @@ export interface EnvironmentSources {
   apiServer?: URL
   allocatable(): NodeAllocatable
   hostIP: string
-  /** What a program has to know of a clock that is not its own. */
+  /** Returns the variables that a program needs to know about a clock that is not its own. */
   time(pod: Pod): Record<string, string>
 }

@@ -84,7 +84,7 @@ function sandboxActions(pod: Pod, runtime: RuntimePod): PodActions {
 interface Kill {
   message: string
   cause: KillCause
-  /** Whatever the restart policy says. */
+  /** If true, the container restarts whatever its restart policy says. */
   always: boolean
 }
 

@@ -42,12 +42,12 @@ export interface PodLifecycleOptions {
   machine: MachineFacts
   nodeName: string
   nodeIP: string
-  /** Where containers find the API server; by default at the address of its service. */
+  /** The URL at which containers find the API server; by default the address of its service. */
   apiServer?: URL
   rootDir: string
   /** Volumes, and files for last words, are made. */
   podFiles: boolean
-  /** Of what comes close upon each other only the last is told, and no end is recorded. Off by default. */
+  /** Reports only the last of several statuses in quick succession, and records no end. Off by default. */
   brief?: boolean
   terminationReasons: boolean
   /** A probe's own grace period counts. */
@@ -59,7 +59,7 @@ export interface PodLifecycleOptions {
   /** A DELETE that leaves less time also shortens a kill that has begun. */
   shortenRunningKills: boolean
   random?(): number
-  /** Why no pod can start that needs an address of its own. */
+  /** Says why no pod can start that needs an address of its own. */
   networkProblem(): string | undefined
   /** The newest object known of a pod. */
   latest(pod: Pod): Pod | undefined
@@ -67,7 +67,7 @@ export interface PodLifecycleOptions {
   makeRoom(pod: Pod): Shortage | undefined
   /** 10 s, doubled to 300 s, unless said otherwise. */
   crashLoopBackOff?: RestartBackoffOptions
-  /** Nothing of the pod is left on the node. */
+  /** Called when nothing of the pod is left on the node. */
   onOver(podUid: string): void
   info(fields: object, message: string): void
   warn(error: unknown, what: string, pod?: Pod): void
@@ -78,11 +78,11 @@ export interface PodLifecycleOptions {
 /** For the last records, when the kubelet stops. */
 const FLUSH_MS = 2_000
 
-/** What stands before the pods do. */
+/** Holds what exists before any pod does. */
 interface Ground {
   cache: RuntimeCache
   surroundings: ContainerSurroundings
-  /** What the runtime had when this kubelet began. */
+  /** The runtime's records when this kubelet began. */
   found: Map<string, RuntimePod>
 }
 
@@ -189,12 +189,12 @@ export class PodLifecycle {
     this.#endings.rejected(pod, status)
   }
 
-  /** Where a volume of a pod is on this machine. */
+  /** Returns the path of a pod's volume on this machine. */
   volumePath(pod: Pod, volume: Volume): string {
     return this.#surroundings.volumePath(pod, volume)
   }
 
-  /** Whether something of the pod ran when this kubelet began. */
+  /** Returns true if something of the pod ran when this kubelet began. */
   ranBefore(podUid: string): boolean {
     return isUp(this.#found.get(podUid))
   }

@@ -15,11 +15,11 @@ export interface PodResizesOptions {
   events: EventRecorder
   /** Keeps what the pod asks for now; where that cannot be, what it had before stays kept. */
   makeRoom(pod: Pod): Shortage | undefined
-  /** What the kubelet, or the one before it, said of the pod. */
+  /** The last status that this kubelet, or the one before it, wrote for the pod. */
   told(pod: Pod): PodStatus | undefined
 }
 
-/** By container. While no resize goes on, both are the same. */
+/** Holds resources by container. While no resize is in progress, both maps are equal. */
 interface Entry {
   allocated: ReadonlyMap<string, Resources>
   actual: ReadonlyMap<string, Resources>
@@ -128,7 +128,10 @@ const inOrder = ({ limits, requests }: Resources): Resources => ({
   ...(requests && { requests }),
 })
 
-/** What a container that a former kubelet started was given by it; one that never ran gets what it asks for. */
+/**
+ * Returns the resources that an earlier kubelet gave a container it started; a container that never ran gets what it
+ * requests.
+ */
 function hadBefore(status: PodStatus | undefined, { name, resources = NOTHING }: Container): Resources {
   const entry = toldContainer(status, name)
   return (entry?.state?.running && (entry.resources as Resources | undefined)) || resources

@@ -38,7 +38,7 @@ export interface PodSyncOptions {
   resizes: PodResizes
   /** Absent where no program listens. */
   portConflicts?: PortConflicts
-  /** Why no pod can start that needs an address of its own. */
+  /** Says why no pod can start that needs an address of its own. */
   networkProblem(): string | undefined
   /** Resolves when the pod's volumes stand; rejects when the signal aborts. */
   mountVolumes(pod: Pod, signal: AbortSignal): Promise<void>
@@ -53,7 +53,7 @@ const SPREAD = 0.5
 
 const againNow = new StartFailure({ reason: '', message: '', retryAtMs: 0 })
 
-/** What has become of the containers that a round was to start. */
+/** Holds the results of the starts of one sync. */
 interface Starts {
   failures: StartFailure[]
   /** The last one first. */

@@ -30,7 +30,7 @@ export class PodWorkers {
     this.#apply(pod, { type: 'config', pod, running }).wake(isNew ? 'create' : 'update')
   }
 
-  /** Only what others report of it has changed: known from now on, but no reason to act. */
+  /** Notes a change of the parts that others report. The worker knows them from now on, but does not wake. */
   observe(pod: Pod): void {
     this.#workers.get(uidOf(pod))?.observe(pod)
   }

@@ -26,7 +26,7 @@ export class AnswerCheck {
     this.#options = options
   }
 
-  /** Of a probe that succeeded: why it does not count. */
+  /** Says why a successful probe does not count. */
   async problem(run: ProbeRun, podIP: string): Promise<string | undefined> {
     const { runtime, events } = this.#options
     const { pod, container, containerId } = run
@@ -56,7 +56,7 @@ export class AnswerCheck {
   }
 }
 
-/** Where the probe asks its pod over the network. Undefined: it does not, or the pod is to share the machine's. */
+/** Returns the socket that the probe connects to. Undefined if it uses no network, or the pod shares the machine's. */
 function socketOf({ pod, container, probe }: ProbeRun, podIP: string): PodSocket | undefined {
   const port = isOwnHost(probe, podIP) && !isOnHost(pod) ? portOf(probe) : undefined
   if (port === undefined || podIP === '') return undefined

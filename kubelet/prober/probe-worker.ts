@@ -14,9 +14,9 @@ export interface ProbeWorkerOptions {
   clock: Clock
   /** Before the first run, whatever happens meanwhile. */
   startInMs?: number
-  /** What the kubelet says of the pod. */
+  /** The kubelet's own status of the pod. */
   status(): PodStatus | undefined
-  /** What holds for a container that ran before this kubelet did. */
+  /** Returns the result that holds for a container that ran before this kubelet started. */
   adopted(containerId: string): ProbeResult | undefined
   result(containerId: string): ProbeResult | undefined
   /** Called for each result that holds, also when it is the same as before. */

@@ -21,8 +21,8 @@ export interface ProberOptions extends Omit<ProbeRunOptions, 'answers'> {
 }
 
 /**
- * How long a container is left alone before its first readiness probe. Upstream needs about so long to notice that it
- * runs; asked sooner, hardly a server listens yet, and would be asked again only a whole period later.
+ * A container has this long before its first readiness probe. Upstream needs about as long to notice that it runs;
+ * hardly any server listens earlier, and a failed probe is repeated only a whole period later.
  */
 const SETTLE_MS = 500
 /** A container that is younger than this when the kubelet starts is probed again from the beginning. */
@@ -159,14 +159,20 @@ export class Prober {
     return startedAt !== undefined && parseTime(startedAt) < this.#beganMs
   }
 
-  /** Of a container that a kubelet before this one looked after, its word is taken. */
+  /**
+   * Returns the result that an earlier kubelet reported about a container that had run for a while before this kubelet
+   * started.
+   */
   #ranLongBefore(pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean {
     const { startedAt } = this.#told(pod, name)?.state?.running ?? {}
     const isOld = startedAt !== undefined && parseTime(startedAt) + ADOPTED_AFTER_MS < this.#beganMs
     return isOld && this.#saidBefore(pod, name, id, type)
   }
 
-  /** What this kubelet, or the one before it, told of a container holds until a probe says otherwise. */
+  /**
+   * Returns what this kubelet, or the one before it, reported about a container. It holds until a probe has another
+   * result.
+   */
   #saidBefore(pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean {
     const entry = this.#told(pod, name)
     if (!entry?.containerID?.endsWith(id)) return false

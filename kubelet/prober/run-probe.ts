@@ -67,7 +67,10 @@ export function createRunProbe(options: ProbeRunOptions): (run: ProbeRun) => Pro
   }
 }
 
-/** Only variables written out in the spec are known here; one with `valueFrom` counts as empty. */
+/**
+ * Expands the variables of the command. Only variables written out in the spec are known here; a variable with
+ * `valueFrom` counts as empty.
+ */
 function withExpandedCommand(container: Container, probe: Probe): Probe | TooLongError {
   const command = probe.exec?.command
   if (!command?.some((word) => word.includes('$'))) return probe

@@ -18,8 +18,8 @@ export class CpuMeter {
   }
 
   /**
-   * What an orphan of a container had used is lost with it: then the counter stands still until the others have used as
-   * much.
+   * Returns the counter of one container. The use of an orphaned process is lost with the process: the counter then
+   * stands still until the others have used as much.
    */
   of(id: string, measuredSeconds: number): CpuStats {
     const before = this.#last.get(id)

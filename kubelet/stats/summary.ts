@@ -32,7 +32,7 @@ export interface ContainerStats {
 }
 export interface CpuStats {
   time: string
-  /** Since the page before; absent on the first. */
+  /** The rate since the previous page; absent on the first page. */
   usageNanoCores?: number
   usageCoreNanoSeconds: number
 }

@@ -45,7 +45,7 @@ export function kubeletConditions(input: ConditionInput): Verdict[] {
   ]
 }
 
-/** Only pods that can restart as a whole have this one. */
+/** Returns the condition that only pods that can restart as a whole have. */
 function allContainersRestarting({ pod, runtime, phase }: ConditionInput): Verdict[] {
   if (!mayRestartAllContainers(pod.spec)) return []
   const type = 'AllContainersRestarting'

@@ -12,7 +12,7 @@ import { toldContainer } from './told-container.ts'
 export interface ContainerStatusInput {
   pod: Pod
   runtime: RuntimePod
-  /** What we, or the API, said last. */
+  /** The last status that the kubelet wrote, or else the API's. */
   previous: PodStatus
   waiting(container: string): WaitingReason | undefined
   probes: ProbeResults

@@ -19,7 +19,7 @@ import type { ResizeView } from './resize-view.ts'
 export interface PodStatusInput {
   pod: Pod
   runtime: RuntimePod
-  /** What the kubelet said last; before it said anything, what the API has. */
+  /** The last status that the kubelet wrote; before it wrote one, the API's. */
   previous: PodStatus
   nowMs: number
   hostIP: string

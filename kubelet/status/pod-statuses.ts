@@ -16,13 +16,13 @@ import type { StatusManager } from './status-manager.ts'
 /** Computes a pod's status from what is true now, and hands it on to be written. */
 export interface PodStatuses {
   write(pod: Pod, runtimePod: RuntimePod, options?: { podIsTerminal?: boolean; changes?: StatusChange[] }): PodStatus
-  /** Its sandbox stands: told at once, before the containers are started. */
+  /** Reports at once that the pod's sandbox is ready, before the containers are started. */
   sandboxReady(pod: Pod): void
-  /** Its containers are gone, to be started again as by `RestartAllContainers`. */
+  /** Reports that the pod's containers are gone and will be started again, as by `RestartAllContainers`. */
   allRemoved(pod: Pod): void
   /** A probe has changed its mind. */
   probesChanged(pod: Pod): void
-  /** When `activeDeadlineSeconds` ends. */
+  /** Returns the time at which `activeDeadlineSeconds` ends. */
   deadlineMs(pod: Pod): number | undefined
 }
 

@@ -34,7 +34,10 @@ export function withAllRemoved(pod: Pod, status: PodStatus, time: string): PodSt
   }
 }
 
-/** One that had ended keeps its ID, and an init container that had done its part stays ready. */
+/**
+ * Returns the status of a removed container. A container that had ended keeps its ID, and an init container that had
+ * succeeded stays ready.
+ */
 function removed(entry: ContainerStatus): ContainerStatus {
   const { containerID, ...rest } = entry
   const ended = entry.state?.terminated !== undefined

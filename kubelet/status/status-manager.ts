@@ -17,14 +17,14 @@ export interface StatusManagerOptions {
   clock: Clock
   /** The newest object of the pod known here: of a static pod its mirror pod. */
   latest(pod: Pod): Pod | undefined
-  /** While true a terminal phase is not told. */
+  /** While this is true, no terminal phase is reported. */
   mayHaveRunningContainers(podUid: string): boolean
   /** The pod's worker has ended: nothing of it is left on the node. */
   isFinished(podUid: string): boolean
   onError(error: unknown, pod: Pod): void
   /**
-   * Of what is said in one turn of the event loop only the last is told, and of a pod that is over only that it is
-   * gone. Off by default.
+   * Writes only the last status of one turn of the event loop, and for a finished pod only that it is gone. Off by
+   * default.
    */
   brief?: boolean
 }
@@ -32,13 +32,13 @@ export interface StatusManagerOptions {
 interface Entry {
   pod: Pod
   status: PodStatus
-  /** What is not written yet, oldest first. */
+  /** Statuses that are not written yet, oldest first. */
   queue: Saying[]
   busy: boolean
   writing?: Promise<void>
-  /** What the API answered to our last write: newer than the watch, for a moment. */
+  /** The API's answer to the last write; for a moment it is newer than the watch. */
   written?: Pod
-  /** Why the kubelet ends the pod, until it is written on the object. */
+  /** The reason why the kubelet ends the pod, until it is written to the object. */
   reason?: string
   /** Our last word: what keeps the object now are others' finalizers. */
   deleted?: boolean
@@ -61,7 +61,7 @@ const LAST_LOOK_MS = 100
 const MAX_QUEUE = 8
 /** Pods that are written at the same time. */
 const WRITERS = 8
-/** So many that wait are a crowd: fewer are told of in full. */
+/** If at least this many pods wait, only the newest status of each is written. */
 const CROWD = 32
 
 /**
@@ -79,7 +79,7 @@ export class StatusManager {
     this.#options = options
   }
 
-  /** What the kubelet said last of a pod. */
+  /** Returns the last status that the kubelet set for a pod. */
   get(podUid: string): PodStatus | undefined {
     return this.#entries.get(podUid)?.status
   }
@@ -207,7 +207,7 @@ export class StatusManager {
     entry.deleted = true
   }
 
-  /** It is being deleted, nothing of it is left here, and no finalizer keeps the object. */
+  /** Returns true if the pod is being deleted, nothing of it is left here, and no finalizer keeps the object. */
   #mayGo(pod: Pod): boolean {
     const { deletionTimestamp, finalizers } = pod.metadata
     return Boolean(deletionTimestamp) && !finalizers?.length && this.#options.isFinished(uidOf(pod))
@@ -252,7 +252,7 @@ const sendPatch = (
   )
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''
-/** Whether an object of the API is this pod, or its mirror pod. */
+/** Returns true if an object of the API is this pod, or its mirror pod. */
 const shows = (object: Pod, pod: Pod): boolean => uidOf(object) === uidOf(pod) || (isStatic(pod) && isMirror(object))
 const refOf = ({ metadata }: Pod) => ({ namespace: metadata.namespace, name: metadata.name ?? '' })
 /** Resource versions of one collection can be compared since Kubernetes 1.35. */
@@ -260,7 +260,10 @@ const newest = (a: Pod | undefined, b: Pod | undefined): Pod | undefined => {
   if (!a || !b || uidOf(a) !== uidOf(b)) return a
   return BigInt(a.metadata.resourceVersion ?? 0) >= BigInt(b.metadata.resourceVersion ?? 0) ? a : b
 }
-/** Of a pod that is gone, the node authorizer knows no more that it was this node's. */
+/**
+ * Returns true if the error says that the pod is gone. It may be a 403, because the node authorizer no longer knows
+ * that the pod was this node's.
+ */
 const isGone = (error: unknown): boolean =>
   error instanceof StatusError &&
   (error.code === 404 || (error.code === 403 && error.message.includes('no relationship found')))

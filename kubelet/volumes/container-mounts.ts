@@ -33,7 +33,7 @@ export function containerMounts(pod: Pod, container: Container, options: Contain
   })
 }
 
-/** Their contents come from the API, and may be changed there only. */
+/** The contents of these volumes come from the API and may be changed only there. */
 const readOnlyKinds = ['configMap', 'secret', 'downwardAPI', 'projected'] as const
 
 /**

@@ -1,8 +1,8 @@
 import { VolumeError } from './volume-payload.ts'
 
-/** Of all files that the kubelet writes for one pod, from config maps, secrets, tokens and the pod itself. */
+/** Limits all files that the kubelet writes for one pod, from config maps, secrets, tokens and the pod itself. */
 const MOST_BYTES = 64 * 1024 * 1024
-/** What a file costs beside its bytes. */
+/** A file counts with this size in addition to its bytes. */
 const FILE_BYTES = 8 * 1024
 
 /** Charges a volume for a file of so many bytes. Throws a VolumeError if its pod exceeds its limit. */

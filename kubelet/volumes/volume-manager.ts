@@ -47,9 +47,9 @@ const REFRESH_MS = 60_000
 export class VolumeManager {
   readonly #options: VolumeManagerOptions
   readonly #budget = new PayloadBudget()
-  /** When each was set up last. */
+  /** The time of each volume's last setup. */
   readonly #standing = new Map<string, number>()
-  /** Of volumes that are claims, where they are. */
+  /** The paths of volumes that are claims. */
   readonly #claimedPaths = new Map<string, string>()
 
   constructor(options: VolumeManagerOptions) {
@@ -79,7 +79,7 @@ export class VolumeManager {
     }
   }
 
-  /** Where a volume is on this machine. */
+  /** Returns the path of a volume on this machine. */
   path(pod: Pod, volume: Volume): string {
     if (volume.hostPath) return volume.hostPath.path
     const claimed = this.#claimedPaths.get(`${pod.metadata.uid}/${volume.name}`)
@@ -167,7 +167,7 @@ export class VolumeManager {
   }
 }
 
-/** Beside hostPath and claims. Containers that mount an image wait on their own. */
+/** Lists the supported kinds beside hostPath and claims. Containers that mount an image wait for it themselves. */
 const KINDS = ['emptyDir', 'configMap', 'secret', 'projected', 'downwardAPI', 'image'] as const
 
 const PLUGINS = [

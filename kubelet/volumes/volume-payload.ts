@@ -20,8 +20,8 @@ export interface VolumeSources {
   /** Undefined where the API server gives out no tokens. */
   token(pod: Pod, request: { audience?: string; expirationSeconds?: number }): Promise<string | undefined>
   /**
-   * Where the volume of a claim is on this machine. Throws a VolumeError while the claim has none, or one that we
-   * cannot mount.
+   * Returns where the volume of a claim is on this machine. Throws a VolumeError while the claim has no volume, or a
+   * volume that the kubelet cannot mount.
    */
   claimed(namespace: string, claim: string): Promise<ClaimedVolume>
   allocatable(): NodeAllocatable
@@ -31,7 +31,7 @@ export interface VolumeSources {
 export interface ClaimedVolume {
   path: string
   type?: string
-  /** It was made for the claim: any user of a container may write there. */
+  /** True if the volume was created for the claim: any user of a container may write there. */
   provisioned: boolean
 }
 export type ConfigData = Map<string, Buffer>

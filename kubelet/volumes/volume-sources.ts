@@ -12,7 +12,7 @@ export interface VolumeSourcesOptions {
   client: Client
   environment: EnvironmentSources
   podIP(pod: Pod): string
-  /** Whether pods get tokens; asking for one costs the server a signature. */
+  /** True if pods get tokens; a request for a token costs the server a signature. */
   tokens: boolean
 }
 

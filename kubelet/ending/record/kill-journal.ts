@@ -21,9 +21,9 @@ export interface KillJournal {
   ended(): void
 }
 
-/** Of a longer text, the first and last bytes up to this size are kept. */
+/** The first and the last bytes of a longer text are kept, this many of each. */
 const KEPT_BYTES = 4 * 1024
-/** Of a command's output so much is left out already, and a line says so. */
+/** A command's output may have a line that says how much was left out already; it has at most this size. */
 const NOTE_BYTES = 64
 const dispositions = { caught: 'Caught', ignored: 'Ignored', default: 'Default' } as const
 

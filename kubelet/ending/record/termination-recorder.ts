@@ -51,7 +51,7 @@ export interface TerminationRecorderOptions {
 /** A pod that ends, or some of whose containers are being killed. */
 interface Ending {
   request: End
-  /** For a pod that ended while no container ran: a container ran before. */
+  /** True if no container of the pod runs, but one ran before. */
   hasRun: boolean
   startMs: number
   journals: RecordedKill[]
@@ -216,7 +216,7 @@ function idle({ hasRun }: Ending): Partial<Termination> {
   return { verdictType: type, verdict: text }
 }
 
-/** What the containers did, and in short the one that took longest. */
+/** Returns how the containers ended, and a summary of the container that took longest. */
 async function stops({ journals, records }: Ending): Promise<Partial<Termination>> {
   const known = new Map((await records).map((record) => [record.id, record]))
   const containers = journals.map((journal) => journal.told(known.get(journal.containerId)?.exitCode))

@@ -4,7 +4,7 @@ import { pageNotFound } from '../not-found.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route may change the protocol of a connection. */
+    /** True if the route may change the protocol of a connection. */
     isStream?: boolean
   }
 }

@@ -14,7 +14,8 @@ interface Told {
 }
 
 /**
- * What dashboards of containers read, of all that cAdvisor tells; names and texts are its own (metrics/prometheus.go).
+ * Lists the metrics of cAdvisor that dashboards of containers read; names and texts are cAdvisor's own
+ * (metrics/prometheus.go).
  */
 const told: readonly Told[] = [
   {

@@ -7,14 +7,14 @@ import type { SpdyStream } from './spdy/stream.ts'
 export interface PortForwardTarget {
   clock: Clock
   connect(port: number): Promise<Duplex>
-  /** How the pod is named in errors. */
+  /** Names the pod in errors. */
   describe: string
 }
 
 interface Pair {
   error?: SpdyStream
   data?: SpdyStream
-  /** Of how long the second one is waited for. */
+  /** Limits the wait for the second stream. */
   late: Timer
 }
 
@@ -47,7 +47,7 @@ export function servePortForward(transport: Duplex, target: PortForwardTarget): 
     pairs.set(requestId, pair)
     return pair
   }
-  /** One of the two has ended before the other came. */
+  /** Handles a stream that has ended before the other one of its pair came. */
   function leave(requestId: string, pair: Pair): void {
     if (pairs.get(requestId) !== pair) return
     pair.late.cancel()

@@ -22,7 +22,7 @@ export interface WantedStreams {
   tty: boolean
 }
 
-/** As Go's uint16. */
+/** Returns true if the value fits in Go's uint16. */
 const isSize = (value: unknown): value is number =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 16
 

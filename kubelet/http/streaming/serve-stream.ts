@@ -24,7 +24,7 @@ export interface StreamTarget {
   namespace: string
   name: string
   uid?: string
-  /** Of exec and attach. */
+  /** The container of exec and attach. */
   container?: string
 }
 export interface StreamContext {
@@ -103,7 +103,7 @@ function wantedStreams(query: URLSearchParams): WantedStreams {
   throw new Problem(400, 'you must specify at least 1 of stdin, stdout, stderr')
 }
 
-/** Only channels need them in advance: in a tunnel each connection names its own. */
+/** Returns the ports in the query. Only channels need them in advance: in a tunnel each connection names its own. */
 function portsOf(query: URLSearchParams): number[] {
   const ports = query.getAll('port').flatMap((value) => value.split(','))
   const wrong = ports.find((port) => !/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65_535)

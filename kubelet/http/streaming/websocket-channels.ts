@@ -29,7 +29,7 @@ export class WebSocketChannels {
     return this.#gone.signal
   }
 
-  /** What the client sends; discarded without a reader. */
+  /** Returns what the client sends on the channel; without a reader it is discarded. */
   input(channel: number): Readable {
     const input = new Readable({ read: () => this.#socket.resume() })
     input.on('error', () => {})

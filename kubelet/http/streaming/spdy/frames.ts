@@ -16,7 +16,10 @@ export const statusCancel = 5
 const headBytes = 8
 const version = 3
 
-/** Of a frame that opens a stream, with room for many headers; what clients send has less than 1 KiB. */
+/**
+ * A frame that opens a stream may have this size, which leaves room for many headers; what clients send has less than 1
+ * KiB.
+ */
 const maxControlBytes = 16 * 1024
 
 /**

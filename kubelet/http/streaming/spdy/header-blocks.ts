@@ -5,7 +5,7 @@ import { headerDictionary } from './dictionary.ts'
 /** Maps header names in lower case to their values. */
 export type Headers = ReadonlyMap<string, string>
 
-/** Of one block: what clients send has less than 1 KiB. */
+/** A block may have this size; what clients send has less than 1 KiB. */
 const maxHeaderBytes = 16 * 1024
 
 const options = { dictionary: headerDictionary, readableHighWaterMark: 4 * maxHeaderBytes }
@@ -29,7 +29,10 @@ export class HeaderReader {
     return parse(this.#readAll())
   }
 
-  /** One read gives no more than the inflater's own buffer held, where the block lies across its end. */
+  /**
+   * Reads until the inflater is empty: one read returns only what its own buffer held if the block crosses the buffer's
+   * end.
+   */
   #readAll(): Buffer {
     const parts: Buffer[] = []
     for (let part = this.#inflate.read(); part !== null; part = this.#inflate.read()) parts.push(part as Buffer)

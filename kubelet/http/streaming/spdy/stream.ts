@@ -49,7 +49,7 @@ export class SpdyStream extends Duplex {
     this.destroy()
   }
 
-  /** Its headers make no sense. */
+  /** Refuses the stream because its headers are invalid. */
   refuse(): void {
     this.#resetStatus = statusProtocolError
     this.destroy()
