@@ -114,7 +114,7 @@ const COSTS: Record<string, RunCost> = {
   'fieldSelector labelSelector': selectorCost,
   'isSorted sum max min indexOf lastIndexOf': treeCost,
   'url lowerAscii upperAscii substring trim startsWith endsWith strings.quote format': first,
-  'cidr isIP isCIDR quantity isQuantity semver isSemver': first,
+  'cidr isIP isCIDR quantity isQuantity semver isSemver isURL': first,
   ip: (value) => (value instanceof Cidr ? 1 : traversal(value)),
   'ip.isCanonical': twice,
   containsIP: addressesCost,

@@ -9,6 +9,8 @@ import { printDuration, printTimestamp } from './time.ts'
 
 /** Digits after the point: a double has no more than some hundred that mean anything. */
 const MAX_PRECISION = 100
+/** Of each clause, beside what it writes. */
+const CLAUSE_COST = 2
 const CLAUSE = /%(?:%|(?:\.(\d+))?([a-zA-Z])|)/g
 
 export function format(text: string, args: unknown[]): string {
@@ -22,6 +24,7 @@ export function format(text: string, args: unknown[]): string {
     if (next >= args.length) throw new CelError(`index ${next} out of range`)
     if (Number(precision) > MAX_PRECISION)
       throw new CelError(`error during formatting: precision must be at most ${MAX_PRECISION}`)
+    charge(CLAUSE_COST)
     const written = write(args[next++], precision === undefined ? 6 : Number(precision))
     if (written === undefined) throw new CelError(`error during formatting: ${COMPLAINTS[verb]}`)
     return written
