@@ -56,7 +56,7 @@ export class Ip extends OpaqueValue {
     )
   }
   #within(ranges: string[]): boolean {
-    return ranges.some((range) => Cidr.parse(range)?.contains(this) ?? false)
+    return ranges.some((range) => network(range).contains(this))
   }
 }
 
@@ -100,6 +100,14 @@ export class Cidr extends OpaqueValue {
   containsCidr(other: Cidr): boolean {
     return other.prefixLength >= this.prefixLength && this.contains(other.ip)
   }
+}
+
+const networks = new Map<string, Cidr>()
+/** One of the networks that this file names, read once. */
+function network(range: string): Cidr {
+  const known = networks.get(range) ?? Cidr.require(range)
+  networks.set(range, known)
+  return known
 }
 
 /** Whether it is an IPv4 address written as one of IPv6. */

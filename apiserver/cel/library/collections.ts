@@ -1,7 +1,7 @@
 /** Lists, sets, maps under construction, and optionals. */
 
 import { TRAVERSAL } from '../cost-units.ts'
-import { CelError } from '../errors.ts'
+import { CelError, noSuchOverload } from '../errors.ts'
 import { charge } from '../meter.ts'
 import type { Signature } from '../overloads.ts'
 import { compare, Duration, equal, mapKey, Optional, StructValue, Timestamp, Uint } from '../values.ts'
@@ -19,12 +19,25 @@ function extreme(name: string, sign: number): Signature[1] {
     return list.reduce((best, item) => (ordered(item, best) * sign > 0 ? item : best))
   }
 }
-const SUMS: Record<string, Signature[1]> = {
-  int: (list: bigint[]) => list.reduce((total, item) => int(total + item), 0n),
-  uint: (list: Uint[]) => new Uint(list.reduce((total, { value }) => total + value, 0n)),
-  double: (list: number[]) => list.reduce((total, item) => total + item, 0),
-  duration: (list: Duration[]) => new Duration(list.reduce((total, { nanos }) => total + nanos, 0n)),
+const ZEROS = { int: 0n, uint: new Uint(0n), double: 0, duration: new Duration(0n) }
+function plus(left: unknown, right: unknown): unknown {
+  if (typeof left === 'bigint' && typeof right === 'bigint') return int(left + right)
+  if (typeof left === 'number' && typeof right === 'number') return left + right
+  if (left instanceof Uint && right instanceof Uint) return new Uint(left.value + right.value)
+  if (left instanceof Duration && right instanceof Duration) return new Duration(left.nanos + right.nanos)
+  throw noSuchOverload()
 }
+/** The items decide what they are, since the type of a list may not say it; an empty list has the sum of its type. */
+const sum =
+  (zero: unknown): Signature[1] =>
+  (list: unknown[]) => {
+    const [first] = list
+    if (first === undefined) return zero
+    return plus(
+      Object.values(ZEROS).find((value) => typeof value === typeof first && value.constructor === first?.constructor),
+      list.reduce(plus),
+    )
+  }
 
 function slice(list: unknown[], start: bigint, end: bigint): unknown[] {
   if (start < 0n || end < 0n) throw new CelError(`cannot slice(${start}, ${end}), negative indexes not supported`)
@@ -96,7 +109,7 @@ export const COLLECTIONS: readonly Signature[] = [
     (type) => `list<${type}>.isSorted(): bool`,
     (list: unknown[]) => list.every((item, index) => index === 0 || ordered(list[index - 1], item) <= 0),
   ),
-  ...Object.entries(SUMS).map(([type, run]): Signature => [`list<${type}>.sum(): ${type}`, run]),
+  ...Object.entries(ZEROS).map(([type, zero]): Signature => [`list<${type}>.sum(): ${type}`, sum(zero)]),
   ...each(COMPARABLE, (type) => `list<${type}>.max(): ${type}`, extreme('max', 1)),
   ...each(COMPARABLE, (type) => `list<${type}>.min(): ${type}`, extreme('min', -1)),
   [

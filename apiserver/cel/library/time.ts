@@ -1,6 +1,7 @@
 /** Timestamps and durations, to the nanosecond. */
 
 import { CelError } from '../errors.ts'
+import { charge } from '../meter.ts'
 import type { Signature } from '../overloads.ts'
 import { Duration, floorDiv, Timestamp } from '../values.ts'
 import { int, notConverted } from './numbers.ts'
@@ -91,23 +92,43 @@ function partsIn(value: Timestamp, zone: string): Date {
     const minutes = Number(offset[2]) * 60 + Number(offset[3])
     return new Date(value.date.getTime() + (offset[1] === '-' ? -minutes : minutes) * 60_000)
   }
+  charge(ZONE_COST)
+  const format = formatOf(zone)
+  if (format === undefined) throw new CelError(`unknown time zone ${zone}`)
+  const text = format.formatToParts(value.date)
+  const part = (type: string): number => Number(text.find((entry) => entry.type === type)?.value)
+  return new Date(Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second')))
+}
+
+/** Of a time in a zone that has a name, beside the call. */
+const ZONE_COST = 20
+const MAX_ZONES = 100
+const formats = new Map<string, Intl.DateTimeFormat | undefined>()
+/** undefined: there is no such zone. */
+function formatOf(zone: string): Intl.DateTimeFormat | undefined {
+  if (zone.length > MAX_ZONE_NAME) return undefined
+  if (formats.has(zone)) return formats.get(zone)
+  if (formats.size >= MAX_ZONES) formats.clear()
+  const format = newFormat(zone)
+  formats.set(zone, format)
+  return format
+}
+const MAX_ZONE_NAME = 100
+function newFormat(timeZone: string): Intl.DateTimeFormat | undefined {
+  const two = '2-digit'
   try {
-    const text = new Intl.DateTimeFormat('en-US', {
-      timeZone: zone,
+    return new Intl.DateTimeFormat('en-US', {
+      timeZone,
       hourCycle: 'h23',
       year: 'numeric',
-      month: '2-digit',
-      day: '2-digit',
-      hour: '2-digit',
-      minute: '2-digit',
-      second: '2-digit',
-    }).formatToParts(value.date)
-    const part = (type: string): number => Number(text.find((entry) => entry.type === type)?.value)
-    return new Date(
-      Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second')),
-    )
+      month: two,
+      day: two,
+      hour: two,
+      minute: two,
+      second: two,
+    })
   } catch {
-    throw new CelError(`unknown time zone ${zone}`)
+    return undefined
   }
 }
 const dayOfYear = (date: Date): number =>
