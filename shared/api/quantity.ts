@@ -58,8 +58,10 @@ export function parseQuantity(text: string): Readonly<Quantity> {
   return quantity
 }
 
+/** A suffix begins with no digit, so that a long text is read once. */
+const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?((?:[eEinumkKMGTP]+[-+]?\d*|[-+]\d*)?)$/
 function readQuantity(text: string): Quantity {
-  const match = /^([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/.exec(text)
+  const match = QUANTITY.exec(text)
   if (!match) throw formatError()
   const [, sign, whole = '', fraction = '', suffix = ''] = match
   if (whole === '' && fraction === '') throw formatError()

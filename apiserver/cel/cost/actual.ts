@@ -94,7 +94,7 @@ const flattenCost = (list: unknown[], depth = 1n): number => list.length * Math.
 const setsCost =
   (times: number): RunCost =>
   (left: unknown[], right: unknown[]) =>
-    1 + left.length * right.length * times
+    1 + Math.max(left.length * right.length * times, (left.length + right.length) * TRAVERSAL)
 const range: RunCost = (count: bigint) => Math.max(0, Number(count)) + 1 + LIST
 
 function addressesCost(cidr: Cidr, other: unknown): number {

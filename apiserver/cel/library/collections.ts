@@ -51,7 +51,7 @@ function flatten(list: unknown[], depth = 1n): unknown[] {
   const flat: unknown[] = []
   const add = (items: unknown[], level: bigint): void => {
     for (const item of items) {
-      charge(TRAVERSAL)
+      charge(2 * TRAVERSAL)
       if (Array.isArray(item) && level > 0n) add(item, level - 1n)
       else flat.push(item)
     }

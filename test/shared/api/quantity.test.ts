@@ -64,3 +64,18 @@ t.test('writing and reading again changes nothing', async () => {
   )
   fc.assert(fc.property(text, text, (a, b) => compareQuantities(a, b) === -compareQuantities(b, a)))
 })
+
+t.test('a long text that is no quantity is read once', async (t) => {
+  const started = process.cpuUsage()
+  for (const text of [
+    `${'1'.repeat(1_000_000)}!`,
+    `${'1'.repeat(500_000)}.${'1'.repeat(500_000)}!`,
+    '9'.repeat(1_000_000),
+  ])
+    try {
+      parseQuantity(text)
+    } catch (error) {
+      t.match(error, { message: /quantities must match the regular expression/ })
+    }
+  t.ok(process.cpuUsage(started).user < 500_000)
+})
