@@ -19,6 +19,15 @@ const certificateErrors: Record<string, string> = {
   CERT_NOT_YET_VALID: 'certificate has expired or is not yet valid',
 }
 
+/** What undici says of an answer. */
+const brokenAnswer = 'net/http: HTTP/1.x transport connection broken'
+const answerErrors: Record<string, (message: string) => string> = {
+  UND_ERR_SOCKET: (message) => (message === 'other side closed' ? 'EOF' : `${brokenAnswer}: ${message}`),
+  UND_ERR_HEADERS_OVERFLOW: () => 'net/http: server response headers exceeded 16384 bytes; aborted',
+  ERR_ASSERTION: () => `${brokenAnswer}: malformed HTTP response`,
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: () => 'unexpected EOF',
+}
+
 /** What the peer says when it ends a handshake, by the number of its alert. */
 const alerts: Record<string, string> = {
   40: 'handshake failure',
@@ -49,6 +58,9 @@ export function transportError(error: NodeJS.ErrnoException, { host, port }: { h
   if (alert) return `remote error: tls: ${alerts[alert] ?? `alert(${alert})`}`
   if (code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER')
     return 'tls: first record does not look like a TLS handshake'
+  const answerError = answerErrors[code]
+  if (answerError) return answerError(error.message)
+  if (error.name === 'HTTPParserError') return `${brokenAnswer}: ${error.message}`
   if (code === 'ECONNRESET' && error.syscall === undefined) return 'EOF'
   return dialError(error, host, port)
 }

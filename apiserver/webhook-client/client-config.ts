@@ -21,7 +21,7 @@ export type ResolveService = (service: { namespace: string; name: string; port: 
   port: number
 }
 
-const HTTPS_PORT = 443
+export const HTTPS_PORT = 443
 
 /**
  * Returns the URL of a webhook, with its timeout as a query parameter. Upstream: apiserver/pkg/util/webhook/client.go.

@@ -23,6 +23,7 @@ import {
   WINDOW_UPDATE,
 } from '../apiserver/http2/raw-client.ts'
 import { until } from '../harness/until.ts'
+import { type HostileErrors, head, hostileAnswers } from './hostile-answers.ts'
 import { hostileServer, sayForEver } from './hostile-server.ts'
 
 t.setTimeout(200_000)
@@ -44,43 +45,27 @@ interface Attack {
   error: RegExp
 }
 
-const head = 'HTTP/1.1 200 OK\r\n'
-const http1: Record<string, Attack> = {
-  'nothing, for ever': { error: /GET .*\/a: no answer within 1.5 s/ },
-  'a head without end': { start: `${head}A: `, again: 'a', error: /head .* larger than 64 KiB|no answer within 1.5 s/ },
-  'interim answers without end': { again: 'HTTP/1.1 103 Early Hints\r\n\r\n', error: /head .* larger than 64 KiB/ },
-  'a body without end': {
-    start: `${head}\r\n`,
-    again: 'x'.repeat(1000),
-    error: /answer is larger than 64 MiB|no answer within 1.5 s/,
-  },
-  'a length of 1 GB': { start: `${head}Content-Length: 1073741824\r\n\r\n`, again: 'x', error: /larger than 64 MiB/ },
-  'an extension without end': {
-    start: `${head}Transfer-Encoding: chunked\r\n\r\n5;`,
-    again: 'x',
-    error: /line between/,
-  },
-  'trailers without end': {
-    start: `${head}Transfer-Encoding: chunked\r\n\r\n0\r\n`,
-    again: 'a: b\r\n',
-    error: /64 KiB/,
-  },
-  'chunks of garbage': { start: `${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, error: /chunk without its size/ },
-  'a length below zero': { start: `${head}Content-Length: -1\r\n\r\n`, error: /no number: -1/ },
-  'a length that is never reached': { start: `${head}Content-Length: 10\r\n\r\n{}`, error: /no answer within 1.5 s/ },
-  'another protocol': { start: '220 smtp.example.com ready\r\n\r\n', error: /does not speak HTTP\/1.1: 220 smtp/ },
-  'a switch of protocols': { start: 'HTTP/1.1 101 Switching Protocols\r\n\r\n', error: /not asked for/ },
-  'no JSON': { start: `${head}Content-Length: 2\r\n\r\n{]`, error: /GET .*\/a: the server's answer is no object/ },
-  null: { start: `${head}Content-Length: 4\r\n\r\nnull`, error: /GET .*\/a: the server's answer is no object/ },
-  'a redirect': {
-    start: 'HTTP/1.1 307 Temporary Redirect\r\nLocation: https://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n',
-    error: /Temporary Redirect/,
-  },
-  'later, in a year': {
-    start: 'HTTP/1.1 429 Too Many\r\nRetry-After: 31536000\r\nContent-Length: 0\r\n\r\n',
-    error: /Too Many/,
-  },
+const http1Errors: HostileErrors = {
+  'nothing, for ever': /GET .*\/a: no answer within 1.5 s/,
+  'a head without end': /head .* larger than 64 KiB|no answer within 1.5 s/,
+  'interim answers without end': /head .* larger than 64 KiB/,
+  'a body without end': /answer is larger than 64 MiB|no answer within 1.5 s/,
+  'a length of 1 GB': /larger than 64 MiB/,
+  'an extension without end': /line between/,
+  'trailers without end': /64 KiB/,
+  'chunks of garbage': /chunk without its size/,
+  'a length below zero': /no number: -1/,
+  'a length that is never reached': /no answer within 1.5 s/,
+  'another protocol': /does not speak HTTP\/1.1: 220 smtp/,
+  'a switch of protocols': /not asked for/,
+  'no JSON': /GET .*\/a: the server's answer is no object/,
+  null: /GET .*\/a: the server's answer is no object/,
+  'a redirect': /Temporary Redirect/,
+  'later, in a year': /Too Many/,
 }
+const http1: Record<string, Attack> = Object.fromEntries(
+  Object.entries(http1Errors).map(([what, error]) => [what, { ...hostileAnswers[what as keyof HostileErrors], error }]),
+)
 
 const ok = Buffer.of(0x88)
 const greeting = frame(SETTINGS, 0, 0, Buffer.alloc(0))

@@ -11,6 +11,8 @@ export interface HostileServer {
   /** What clients sent, and how many of them came. */
   heard: { text: string; connections: number }
   url: string
+  /** PEM. */
+  ca: string
   /** How many connections have ended. */
   readonly closed: number
   /** Ends all connections. */
@@ -81,6 +83,7 @@ export async function hostileServer(
     client,
     heard,
     url: access.server,
+    ca: access.ca,
     get closed() {
       return closed
     },

@@ -1,0 +1,173 @@
+import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'
+import { Pool } from 'undici'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { type Answer, AnswerReader } from './answer-reader.ts'
+import { checkServerIdentity, transportError } from './call-errors.ts'
+
+/** Where a review goes, and whose certificate is trusted there. */
+export interface Target {
+  url: URL
+  /** The value of the Host header, which Go writes with its port. */
+  host: string
+  dialled: { address: string; port: number }
+  /** Undefined for an IP address. */
+  serverName: string | undefined
+  /** PEM. Default: the CAs that this machine trusts. */
+  ca: string | undefined
+}
+
+interface PostOptions {
+  userAgent: string
+  timeoutMs: number
+}
+
+const maxAuthorities = 64
+/** Upstream: the IdleConnTimeout of client-go's transport. */
+const keepAliveTimeout = 90_000
+
+/** Keeps connections to webhooks, for each authority its own. */
+export class Connections {
+  readonly #clock: Clock
+  /** By authority; the one that was used last is last. */
+  readonly #kept = new Map<string, Authority>()
+  /** Those of `#kept`, and those that still answer their last requests. */
+  readonly #open = new Set<Authority>()
+
+  /** `clock`: the machine's. */
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Resolves to whatever the webhook answers. Rejects, in the words of Go's net, when no answer has come in time. */
+  post(target: Target, body: string, options: PostOptions): Promise<Answer> {
+    return this.#authority(target).post(target, body, options)
+  }
+
+  /** Fails all that is under way. */
+  close(): void {
+    for (const authority of this.#open) authority.destroy()
+    this.#kept.clear()
+  }
+
+  #authority(target: Target): Authority {
+    const { url, dialled, ca = '' } = target
+    const id = `${url.host} ${dialled.address} ${dialled.port} ${ca}`
+    const authority = this.#kept.get(id) ?? this.#opened(target)
+    this.#kept.delete(id)
+    this.#kept.set(id, authority)
+    const [oldest] = this.#kept.keys()
+    if (this.#kept.size > maxAuthorities && oldest !== undefined) {
+      this.#kept.get(oldest)?.leave()
+      this.#kept.delete(oldest)
+    }
+    return authority
+  }
+
+  #opened(target: Target): Authority {
+    const authority = new Authority(target, this.#clock, () => this.#open.delete(authority))
+    this.#open.add(authority)
+    return authority
+  }
+}
+
+/** One webhook server: undici keeps its connections, this class makes them. */
+class Authority {
+  readonly #clock: Clock
+  readonly #pool: Pool
+  readonly #target: Target
+  readonly #secureContext: SecureContext
+  readonly #dialling = new Set<TLSSocket>()
+  readonly #onLeft: () => void
+  #session: Buffer | undefined
+  /** undici dials while it takes a request: the time that this request has is the dial's. */
+  #dialTimeoutMs = 0
+
+  constructor(target: Target, clock: Clock, onLeft: () => void) {
+    this.#target = target
+    this.#clock = clock
+    this.#onLeft = onLeft
+    // A bundle may contain the webhook's own certificate, which is then trusted, as in Go.
+    this.#secureContext = createSecureContext({ ca: target.ca, allowPartialTrustChain: true })
+    this.#pool = new Pool(target.url.origin, {
+      connect: (_options, done) => this.#dial(done),
+      allowH2: false,
+      pipelining: 1,
+      keepAliveTimeout,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+  }
+
+  /** Never retried: the webhook may have acted on the review before it closed the connection. */
+  post({ url, host }: Target, body: string, { userAgent, timeoutMs }: PostOptions): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const fail = (error: Error): void => {
+        timer.cancel()
+        reject(
+          new Error(transportError(error, { host: this.#target.dialled.address, port: this.#target.dialled.port })),
+        )
+      }
+      const done = (answer: Answer): void => {
+        timer.cancel()
+        resolve(answer)
+      }
+      const reader = new AnswerReader(Buffer.byteLength(body), done, fail)
+      const timer = this.#clock.setTimer(timeoutMs, () => {
+        const late = new Error('context deadline exceeded')
+        fail(late)
+        reader.abort(late)
+      })
+      this.#dialTimeoutMs = timeoutMs
+      const headers = {
+        host,
+        'user-agent': userAgent,
+        accept: 'application/json, */*',
+        'content-type': 'application/json',
+      }
+      this.#pool.dispatch({ method: 'POST', path: url.pathname + url.search, headers, body }, reader)
+    })
+  }
+
+  /** Closes the connections once the requests under way have their answers. */
+  leave(): void {
+    void this.#pool.close().then(this.#onLeft)
+  }
+
+  destroy(): void {
+    const error = new Error('context canceled')
+    for (const socket of this.#dialling) socket.destroy(error)
+    void this.#pool.destroy(error).then(this.#onLeft)
+  }
+
+  #dial(done: Parameters<Dial>[1]): void {
+    const { dialled, serverName } = this.#target
+    const socket = connect({
+      host: dialled.address,
+      port: dialled.port,
+      servername: serverName,
+      secureContext: this.#secureContext,
+      session: this.#session,
+      ALPNProtocols: ['http/1.1'],
+      checkServerIdentity,
+    })
+    this.#dialling.add(socket)
+    const timer = this.#clock.setTimer(this.#dialTimeoutMs, () =>
+      socket.destroy(new Error('context deadline exceeded')),
+    )
+    const end = (error: Error | null): void => {
+      timer.cancel()
+      if (!this.#dialling.delete(socket)) return
+      if (error) done(error, null)
+      else done(null, socket)
+    }
+    socket.setNoDelay(true)
+    socket.on('session', (session) => {
+      this.#session = session
+    })
+    socket.once('secureConnect', () => end(null))
+    socket.on('error', end)
+    socket.once('close', () => end(new Error('EOF')))
+  }
+}
+
+type Dial = Extract<NonNullable<Pool.Options['connect']>, (...args: never[]) => unknown>
