@@ -40,6 +40,7 @@ const large = [
   'kubelet/http/streaming/serve-stream.ts',
   'apiserver/storage/sqlite/sqlite.ts',
   'apiserver/storage/etcd/open.ts',
+  'apiserver/webhook-client/connections.ts', // and with it undici
   'apiserver/http/plugins/extension.ts', // and with it the compilers of schemas
 ]
 
@@ -62,9 +63,13 @@ function late(name: string, module: string, member?: string): string {
   return `${name} = (...args) => require('${module}')${member ? `.${member}` : ''}(...args)`
 }
 
-/** Packages that are large and that several programs have: one file for all. It exports what our sources import. */
+/**
+ * Packages that are large and that several programs have: one file for all. It exports what our sources import.
+ * undici's own entry would load fetch and WebSocket as well.
+ */
 const sharedPackages: Readonly<Record<string, string>> = {
   fastify: `import fastify from 'fastify'\nexport default fastify\nexport const { LogController } = fastify`,
+  undici: `export { default as Pool } from 'undici/lib/dispatcher/pool.js'`,
   '@fastify/ajv-compiler': `export { default } from '@fastify/ajv-compiler'`,
   '@fastify/fast-json-stringify-compiler': `export { default } from '@fastify/fast-json-stringify-compiler'`,
 }
