@@ -104,7 +104,10 @@ t.test('a handshake that never ends is left when the call is', async (t) => {
   const sockets = new Set<Socket>()
   const silent = createServer((socket) => {
     sockets.add(socket)
-    socket.resume().on('error', () => {}).on('close', () => sockets.delete(socket))
+    socket
+      .resume()
+      .on('error', () => {})
+      .on('close', () => sockets.delete(socket))
   })
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
   t.teardown(() => silent.close())
