@@ -1,8 +1,12 @@
 /**
- * Which names `preStop.reasonDelivery.header` may have; the server refuses others, and the kubelet does not send them.
+ * Matches the names that `preStop.reasonDelivery.header` may have. The server refuses other names, and the kubelet does
+ * not send them.
  */
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-/** They say how long the request is, where it goes, or how the connection is used (RFC 9110, 7.6.1): no text fits. */
+/**
+ * Matches headers that say how long the request is, where it goes, or how the connection is used (RFC 9110, 7.6.1). A
+ * reason does not fit in any of them.
+ */
 const framing =
   /^(connection|content-length|expect|host|http2-settings|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i
 

@@ -5,12 +5,15 @@
 
 /** An integer beyond 2⁵³ − 1 has at least so many digits. */
 const largeDigits = 16
-/** What may begin such an integer. Text inside strings only costs a second look. */
+/** Matches the beginning of such an integer. A match within a string only costs a second look. */
 const largeNumber = /(?:^|[[:,\s])-?\d{16}/
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
 
-/** Whether so many digits stand in a row: then one of them is a sixteenth character, and no others need a look. */
+/**
+ * Returns true if the text has this many digits in a row. It looks only at every sixteenth character: one of them is
+ * such a digit.
+ */
 function hasManyDigits(text: string): boolean {
   for (let at = largeDigits - 1; at < text.length; at += largeDigits) {
     if (!isDigit(text.charCodeAt(at))) continue
@@ -28,7 +31,7 @@ export const mayBeLarge = (text: string): boolean => hasManyDigits(text) && larg
 /** More digits than any unsigned integer of 64 bits has are left to the number's own rounding. */
 const maxDigits = 40
 
-/** Whether this process has met such an integer: before, no stored text needs a look. */
+/** True after this process has met such an integer. Before that, no stored text needs a look. */
 let met = false
 
 interface Source {

@@ -31,7 +31,7 @@ function parseTerm(text: string, term: string): FieldRequirement {
   return { field: match[1]!, equal: match[2] !== '!=', value: unescapeValue(match[3]!) }
 }
 
-/** At commas that no backslash protects. */
+/** Splits a selector at commas that no backslash escapes. */
 function splitTerms(text: string): string[] {
   const terms: string[] = []
   let start = 0

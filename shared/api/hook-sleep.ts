@@ -21,8 +21,8 @@ export function hookSleepSeconds({ lifecycle }: Container): number | undefined {
 }
 
 /**
- * Those that are run one after the other, whatever becomes of the ones before; none of a script that decides, repeats,
- * or leaves one running.
+ * Returns the commands of a script that run one after the other, whatever the exit codes of earlier ones. A script that
+ * branches, repeats, or leaves a command in the background has none.
  */
 function plainCommands(script: string): string[] {
   if (/\b(?:if|for|while|until|case|function|exit)\b|\|\||(?<!&)&(?!&)|[(){}]/.test(script)) return []

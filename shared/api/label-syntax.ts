@@ -1,4 +1,4 @@
-/** What label keys and values may look like, with upstream's words for what is wrong. */
+/** These functions say what label keys and values may look like, with upstream's messages for what is wrong. */
 
 const namePattern = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/
 const subdomainPattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/

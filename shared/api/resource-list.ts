@@ -24,7 +24,7 @@ export function subtractLists(a: ResourceList, b: ResourceList): ResourceList {
   return addLists(a, Object.fromEntries(negative))
 }
 
-/** Of each name the greater amount. */
+/** Returns the greater amount of each name. */
 function maxLists(a: ResourceList, b: ResourceList): ResourceList {
   const most: Record<string, string> = { ...a }
   for (const [name, amount] of Object.entries(b)) {

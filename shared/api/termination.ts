@@ -25,7 +25,7 @@ export interface Termination {
   startTime?: string
   endTime?: string
   phase?: string
-  /** Of the pod as a whole; set by the server. */
+  /** Steps of the pod as a whole; set by the server. */
   steps?: TerminationStep[]
   containers?: TerminatedContainer[]
   /** Requests that `kubestage load` sent to the pod, and that were lost. */

@@ -15,7 +15,7 @@ export type Wire<T> = T extends Date
 
 export interface ObjectMeta extends Omit<Wire<k8s.V1ObjectMeta>, 'managedFields'> {
   managedFields?: unknown[]
-  /** Why the object was deleted; set only by the server (Pod Termination Reason proposal). */
+  /** The reason why the object was deleted; set only by the server (Pod Termination Reason proposal). */
   reason?: string
 }
 
@@ -123,7 +123,7 @@ export interface DeleteOptions {
   propagationPolicy?: PropagationPolicy | string
   orphanDependents?: boolean
   dryRun?: string[]
-  /** Why (Pod Termination Reason proposal): 1 to 1,024 bytes, no control characters. */
+  /** The reason for the deletion (Pod Termination Reason proposal): 1 to 1,024 bytes, no control characters. */
   reason?: string
 }
 

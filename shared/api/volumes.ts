@@ -1,4 +1,4 @@
-/** What pods keep their data in, as it travels in JSON. Types only. */
+/** These types describe what pods keep their data in, as it travels in JSON. */
 import type * as k8s from '@kubernetes/client-node'
 import type { WithMeta } from './types.ts'
 

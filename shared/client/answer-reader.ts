@@ -10,7 +10,7 @@ export interface Answer {
 }
 
 const headEnd = '\r\n\r\n'
-/** Of a chunk's size with its extensions, and of a trailer. */
+/** Limits the line of a chunk's size with its extensions, and a line of a trailer. */
 const maxLineBytes = 4 * 1024
 
 /**
@@ -22,7 +22,7 @@ export class AnswerReader {
   #head = ''
   #answer: Answer | undefined
   readonly #body = new Gathered("the server's answer", maxAnswerBytes)
-  /** How much more of heads and trailers is taken. */
+  /** The number of bytes of heads and trailers that are still accepted. */
   #headBytesLeft = maxHeadBytes
   /** Bytes to come of the body, or of the chunk. Infinite: until the connection closes. */
   #left = 0
@@ -146,7 +146,7 @@ export class AnswerReader {
     return taken.length
   }
 
-  /** After it came what belongs to no answer: the connection is not used again. */
+  /** Ends the answer. If it is followed by bytes that belong to no answer, the connection is not used again. */
   #end(surplus: number): Answer {
     const answer = this.#done()
     return surplus === 0 ? answer : { ...answer, isKept: false }

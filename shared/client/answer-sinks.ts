@@ -7,9 +7,9 @@ export interface AnswerSink {
   onHead(status: number): void
   /** Throws when it becomes too much. */
   onData(part: Buffer, isLast: boolean): void
-  /** It is complete. */
+  /** Called when the answer is complete. */
   onEnd(): void
-  /** It never will be. */
+  /** Called when the answer will never be complete. */
   onError(error: Error): void
 }
 

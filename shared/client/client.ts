@@ -27,7 +27,7 @@ export interface Client {
       namespace?: string
       subresource?: string
       name?: string
-      /** What the server made of it is not wanted: it may resolve with `object` itself. */
+      /** If true, the server's answer is not read; the call may resolve with `object` itself. */
       unread?: boolean
     },
   ): Promise<T>

@@ -65,7 +65,7 @@ export class ConnectionPool {
     }
   }
 
-  /** What is free now will not be asked any more. */
+  /** Closes the free connections of a retired pool, which get no more requests. */
   #settle(): void {
     if (this.#isRetired) for (const connection of this.#free) connection.destroy(new Error('the pool is retired'))
   }
@@ -96,7 +96,7 @@ export class ConnectionPool {
   }
 }
 
-/** What was just read, from whichever connection: a piece is looked at before the next is read. */
+/** Every connection is read into this buffer: a piece is handled before the next is read. */
 const scratch = Buffer.alloc(64 * 1024)
 
 class Connection {
@@ -156,7 +156,7 @@ class Connection {
     }
   }
 
-  /** What comes unasked would be taken for the answer to the next request. */
+  /** Closes a connection that received unrequested data: it would be taken for the answer to the next request. */
   #leave(): void {
     this.#onEnd()
     this.#socket.destroy()

@@ -31,7 +31,7 @@ export class Gathered {
     this.#length = length
   }
 
-  /** All that came, as a view that holds until the next piece; from then on there is nothing. */
+  /** Returns everything that was gathered, as a view that is valid until the next piece, and empties the buffer. */
   take(): Buffer {
     const all = this.#buffer.subarray(0, this.#length)
     this.#buffer = Buffer.alloc(0)

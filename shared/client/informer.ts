@@ -19,7 +19,7 @@ export interface Informer<T> {
   hasSynced(): boolean
   /** Resolves after the first list has been delivered to the handlers; rejects when the informer is closed before. */
   synced(): Promise<void>
-  /** Also tells it, at once, of what is already there. */
+  /** Adds a handler and calls it at once for every object that is already there. */
   addHandler(handler: InformerHandler<T>): void
   close(): Promise<void>
 }
@@ -29,8 +29,8 @@ export interface InformerOptions<T> extends Omit<ReflectorOptions<T>, 'store'> {
   indexes?: Record<string, (object: T) => string[]>
   handlers?: InformerHandler<T>[]
   /**
-   * What to keep of an object, e.g. without the parts that are not read here. Makes a new object, keeps names, uid and
-   * resourceVersion, and may see its own result again.
+   * Returns what to keep of an object, e.g. without the fields that are not read here. It makes a new object, keeps
+   * name, uid and resourceVersion, and may get its own result again.
    */
   transform?(object: T): T
 }

@@ -43,7 +43,7 @@ export interface VersionInfo {
 /** Reads and writes objects over the network. */
 export interface ServerClient extends Client {
   version(): Promise<VersionInfo>
-  /** What a path answers that is no resource: `/apis`. */
+  /** Returns the document at a path that is not a resource, such as `/apis`. */
   document<T extends object>(path: string): Promise<T>
   /**
    * Other credentials from now on. Requests that are under way are answered, watches end, and what comes next goes by a
@@ -57,7 +57,7 @@ export interface RestClientOptions extends ClusterAccess {
   userAgent?: string
   /** More headers of every request. */
   headers?: Readonly<Record<string, string>>
-  /** For everything but watches. Default 30 s. */
+  /** Applies to everything but watches. Default 30 s. */
   requestTimeoutMs?: number
   /** Everything on one HTTP/2 connection, with a server that speaks it. For clients with many requests. */
   http2?: boolean
@@ -100,7 +100,7 @@ class RestClient implements ServerClient {
   readonly #requestTimeoutMs: number
   readonly #options: RestClientOptions
   #requests: Transport
-  /** Of the credentials that are used now. */
+  /** Ends the watches that use the current credentials. */
   #watches = new AbortController()
   #isClosed = false
 
@@ -361,7 +361,7 @@ async function readFailure({ body, ...head }: StreamedAnswer): Promise<StatusErr
   return failureOf({ ...head, body: parts.take().toString('utf8') })
 }
 
-/** As much as upstream shows of an answer that is no Status. */
+/** Upstream shows this much of an answer that is not a Status. */
 const maxShownText = 2048
 
 function failureOf({ status, statusText, body }: PlainAnswer): StatusError {
@@ -373,7 +373,7 @@ function failureOf({ status, statusText, body }: PlainAnswer): StatusError {
   })
 }
 
-/** Of what should be a Status, as much as is one. */
+/** Returns the error of an answer that should be a Status, with the fields that are valid. */
 function statusError(body: object, httpCode = 500): StatusError {
   const { kind, message, reason, details, code } = body as Record<keyof Status, unknown>
   if (kind !== 'Status')

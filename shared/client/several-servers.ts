@@ -10,9 +10,9 @@ const unsent = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUN
 const failing = new Set([500, 502, 503, 504])
 
 /**
- * One client of several API servers of a cluster. One is asked until it fails, then the next. A read is tried with
- * each; a write only where nothing was sent, since it may have happened. A watch that ends is begun again by its
- * reflector.
+ * Uses several API servers of a cluster. One server gets all requests until it fails, then the next. A read is retried
+ * with each server; a write only if nothing was sent, because the server may have carried it out. A watch that ends is
+ * restarted by its reflector.
  */
 class SeveralServers implements ServerClient {
   readonly #clients: readonly ServerClient[]

@@ -4,7 +4,7 @@ import type { Clock } from '../clock/clock.ts'
 /** Describes one request independently of the version of HTTP. */
 export interface PlainRequest {
   method: string
-  /** With its query. */
+  /** The path with its query. */
   path: string
   contentType?: string
   body?: string
@@ -33,9 +33,9 @@ export interface TransportOptions {
   clock: Clock
   tls: ConnectionOptions & { keepAliveMsecs: number }
   authority: string
-  /** Of every request. */
+  /** Headers of every request. */
   headers: Record<string, string>
-  /** At the same time; streams come on top. */
+  /** The number of requests at the same time; streams are not counted. */
   maxRequests: number
 }
 /** Carries requests to one server, and answers back. */

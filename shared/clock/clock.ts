@@ -3,7 +3,7 @@
  * All durations are milliseconds of this clock, which a scaled or virtual clock may run faster than the machine's.
  */
 export interface Clock {
-  /** How many of its seconds pass in one of the machine's: 1, but for a scaled clock. */
+  /** The number of the clock's seconds that pass in one second of the machine's: 1 unless the clock is scaled. */
   readonly scale: number
   /**
    * The machine's own pace, for limits on what does not get faster with the clock: answers of others, starts of
@@ -12,7 +12,7 @@ export interface Clock {
   readonly machine: Clock
   /** Milliseconds since the Unix epoch, for timestamps in API objects. May jump; never use it to measure. */
   now(): number
-  /** What `now` says when the machine's clock says `machineMs`, also in the past: for the times of files. */
+  /** Returns the value of `now` when the machine's clock says `machineMs`, also in the past: for the times of files. */
   at(machineMs: number): number
   /** Milliseconds from an arbitrary origin, never going back, for measuring and deadlines. */
   monotonic(): number

@@ -4,7 +4,7 @@ import { sleepOn } from './sleep.ts'
 
 /** A clock that goes on by itself, and can be moved forward. */
 export interface MovableClock extends Clock {
-  /** By how much it has been moved so far. */
+  /** Milliseconds by which the clock has been moved so far. */
   readonly movedMs: number
   /**
    * Moves time forward, firing timers that come due on the way in order of their deadlines; what one starts may set the
@@ -23,7 +23,7 @@ interface Pending {
   deadline: number
   background: boolean
   callback: () => void
-  /** Of the clock below: rings when the deadline comes by itself. */
+  /** A timer of the underlying clock, which rings when the deadline arrives without a move. */
   alarm: Timer
 }
 

@@ -2,7 +2,7 @@
 export class KeyedTurns {
   readonly #last = new Map<string, Promise<void>>()
 
-  /** Whether a caller has it, or waits for it. */
+  /** Returns true if a caller holds the key, or waits for it. */
   isTaken(key: string): boolean {
     return this.#last.has(key)
   }

@@ -7,7 +7,7 @@ export class Turns {
     this.#free = atOnce
   }
 
-  /** How many wait. */
+  /** The number of callers that wait. */
   get waiting(): number {
     return this.#waiting.length
   }

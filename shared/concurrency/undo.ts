@@ -12,7 +12,7 @@ export class Undo implements AsyncDisposable {
     this.#steps.push(step)
   }
 
-  /** The same, which the block that began it no longer undoes. */
+  /** Returns the steps as a new object. The block that collected them no longer undoes them. */
   move(): Undo {
     const moved = new Undo()
     moved.#steps = this.#steps

@@ -2,11 +2,11 @@ import { nearest } from './nearest.ts'
 import { flagOf, type Options, UsageError } from './option.ts'
 
 export interface CommandLine {
-  /** What the flags say, by option name. */
+  /** The values of the flags, by option name. */
   values: Record<string, unknown>
   /** Arguments that are no flags. */
   positionals: string[]
-  /** Those of them that stood behind `--`. */
+  /** The arguments that stood behind `--`. */
   afterDashes: string[]
   /** `--help` or `-h` was given. */
   help: boolean

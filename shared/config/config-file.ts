@@ -58,7 +58,7 @@ function parse(file: string, source: string): Record<string, unknown> {
   }
 }
 
-/** Of a key that stands there again the parser does not tell which; its line does. */
+/** Says why the parser refused the text. For a duplicate key the parser does not name the key; its line does. */
 function whyNoYaml(reason = '', line = ''): string {
   const [, ...keys] = /^[\s{]*(?:"([^"]*)"|'([^']*)'|([^"']+?))\s*:(?:\s|$)/.exec(line) ?? []
   const key = keys.find(Boolean)
@@ -76,7 +76,7 @@ function unknownKey(at: string, key: string, known: string[]): UsageError {
 /** 1-based; top-level keys stand at the beginning of a line (or anywhere, in JSON). */
 const lineOf = (source: string, key: string): number => Math.max(0, indexOf(source.split('\n'), key)) + 1
 
-/** Of an entry of the map, or list, `key`; of the key where all of it stands on its line. */
+/** Returns the line of an entry of the map, or list, `key`; the line of the key if the whole value stands there. */
 function lineOfEntry(source: string, key: string, entry: string): number {
   const start = lineOf(source, key)
   const below = source

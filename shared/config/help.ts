@@ -3,9 +3,9 @@ import { flagOf, type Options } from './option.ts'
 export interface Program {
   /** As typed, e.g. `kubestage up`. */
   name: string
-  /** One sentence. */
+  /** The program's purpose in one sentence. */
   purpose: string
-  /** What may stand beside the flags. */
+  /** Says which arguments may stand beside the flags. */
   usage?: string
   options: Options
   /** Names of the flags that people need first. Default: all. */

@@ -5,7 +5,7 @@ import { ConfigError } from './option.ts'
 
 const blockBytes = 64 * 1024
 const stepMs = 20
-/** How long a pipe may have no writer, or a silent one, before its first byte. */
+/** A pipe may have no writer, or a silent one, for this long before its first byte. */
 const patienceMs = { none: 2_000, silent: 60_000 }
 /** No text that a command reads is longer. */
 const maxTextBytes = 400 * 1024 * 1024

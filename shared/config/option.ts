@@ -8,18 +8,18 @@ export interface OptionType<Value> {
   /** `soFar`: the value of the same flag before this one, for flags that can be given several times. */
   fromText(text: string, soFar?: Value): Value
   fromFile(value: unknown): Value
-  /** What a config file may say, as a JSON schema. Default: text. */
+  /** A JSON schema of the value in a config file. Default: text. */
   schema?: object
-  /** How a default is shown; absent or undefined: not at all. */
+  /** Formats a default; if it is absent or returns undefined, no default is shown. */
   show?(value: Value): string | undefined
 }
 
 export interface Option<Value> {
   type: OptionType<Value>
   default: Value
-  /** One line, without a full stop. */
+  /** The help in one line, without a full stop. */
   help: string
-  /** One letter: `o` for `-o`. */
+  /** A flag of one letter: `o` for `-o`. */
   short?: string
   /** Given as a flag alone: the variable and the key of this name mean something else. */
   flagOnly?: true
@@ -51,7 +51,7 @@ const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${l
 /** A mistake of the user's: its message says where, what, and how to put it right, and is all that is shown. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
-  /** What a program that ends for it says to its caller. */
+  /** A program that ends because of the error exits with this code. */
   readonly exitCode: number = 1
 }
 

@@ -8,19 +8,19 @@ export interface Sources {
   env: Readonly<Record<string, string | undefined>>
   /** Read when it exists and `--config` names no other. */
   defaultFile?: string
-  /** All that may stand in the file, which other programs read, too. Default: what this one knows. */
+  /** Returns all keys that the file may have, because other programs read it as well. Default: this program's own. */
   fileKeys?(): Promise<Options>
 }
 
 export interface Resolved<Table extends Options> {
   values: Values<Table>
   positionals: string[]
-  /** Those of them that stood behind `--`. */
+  /** The arguments that stood behind `--`. */
   afterDashes: string[]
   help: boolean
   /** The config file that was read. */
   file?: string
-  /** Where each value is from. */
+  /** Says where each value comes from. */
   origins: Record<keyof Table, Origin>
 }
 

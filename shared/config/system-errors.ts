@@ -26,13 +26,13 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 export interface Wording {
-  /** How the sentence begins. Default: that the file which the system names cannot be used. */
+  /** Begins the sentence. Default: that the file which the system names cannot be used. */
   place?: string
-  /** How it ends. */
+  /** Ends the sentence. */
   remedy?: string
 }
 
-/** Of what another user does not give. */
+/** Names the owner of a file that another user does not let the program use. */
 function ownerIn({ code = '', path }: NodeJS.ErrnoException): string {
   const owner = path !== undefined && ['EACCES', 'EPERM'].includes(code) ? otherOwner(path) : undefined
   return owner ? `: ${owner.path} belongs to user ${owner.user}` : ''

@@ -28,7 +28,7 @@ const pingEveryMs = 5_000
 const pingTimeoutMs = 3_000
 /** While our own event loop stands still, no answer is read: however long that takes, it is one part of the wait. */
 const pingWaits = 6
-/** For large answers: Node's default of 64 KiB costs a round trip for each. */
+/** This window suits large answers: Node's default of 64 KiB costs a round trip for each 64 KiB. */
 const windowBytes = 8 * 1024 * 1024
 
 /** gRPC with one server over one HTTP/2 connection, which is made when it is needed, and again when it has failed. */
@@ -44,7 +44,7 @@ export class GrpcChannel {
     this.#clock = clock
   }
 
-  /** One message each way. Rejects with a GrpcError. */
+  /** Sends one message and returns the answer. Rejects with a GrpcError. */
   async unary(path: string, message: Buffer, { timeoutMs }: { timeoutMs: number }): Promise<Buffer> {
     const session = await this.#connected()
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>()

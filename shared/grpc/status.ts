@@ -13,7 +13,7 @@ export const grpcCodes = {
 /** A call that did not succeed: what the server answered, or why there is no answer. */
 export class GrpcError extends Error {
   readonly code: number
-  /** Whether the request may have reached the server, and so may have been carried out. */
+  /** True if the request may have reached the server, and so may have been carried out. */
   readonly wasSent: boolean
 
   constructor(code: number, message: string, { wasSent, cause }: { wasSent: boolean; cause?: unknown }) {

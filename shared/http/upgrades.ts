@@ -3,8 +3,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
 /**
- * Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that our servers do
- * not use.
+ * An import would load all that node:http exports, among it 16 MB of fetch and WebSocket that the servers do not use.
  */
 const { ServerResponse: Response } = process.getBuiltinModule('node:http')
 
@@ -14,7 +13,7 @@ const { ServerResponse: Response } = process.getBuiltinModule('node:http')
  */
 export interface Upgrade {
   socket: Duplex
-  /** What came after the request. */
+  /** The bytes that followed the request. */
   head: Buffer
 }
 

@@ -4,9 +4,9 @@ import type { Family } from '../metrics/exposition.ts'
 
 /** Holds the part of a row of a table of limits that reports need. */
 export interface Limit {
-  /** What is bounded: `connections of all clients`. */
+  /** Names what is bounded: `connections of all clients`. */
   what: string
-  /** What happens beyond it: `the oldest is closed`. */
+  /** Says what happens beyond the limit: `the oldest is closed`. */
   beyond: string
   /** Reached in the course of ordinary work: logged as information. Default: as a warning. */
   isOrdinary?: boolean
@@ -15,11 +15,13 @@ export interface Limit {
 export interface Subject {
   /** Lines of one key are limited together: an address, a container. */
   key: string
-  /** What the line says of it. */
+  /** Fields of the log line. */
   fields: object
 }
 
-/** Of one limit and key there is one line in so long, and one more that says how often it was reached meanwhile. */
+/**
+ * In this time, each limit and key gets one log line, and one more that says how often the limit was reached meanwhile.
+ */
 const quietMs = 10_000
 /** Keys beyond so many in that time have one line together. */
 const maxKeys = 1_000
@@ -27,7 +29,7 @@ const maxKeys = 1_000
 interface Entry {
   name: string
   subject: Subject
-  /** Not logged yet. */
+  /** Counts the times that are not logged yet. */
   leftOut: number
 }
 

@@ -8,7 +8,7 @@ export type { Logger } from 'pino'
 /** Describes the part of a logger that the program uses. */
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
 
-/** What is kept of the lines that a full disk does not take, in bytes, until there is room; the rest is lost. */
+/** A full disk makes the log keep up to this many bytes of lines until there is room; further lines are lost. */
 const maxKept = 1 << 20
 
 /**

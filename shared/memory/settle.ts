@@ -2,7 +2,7 @@ import { flushCompileCache } from 'node:module'
 import type { Clock } from '../clock/clock.ts'
 import { collectGarbage } from './collect-garbage.ts'
 
-/** After the start: when the first clients have been served what they wait for. */
+/** Milliseconds after the start, when the first clients have been served. */
 const settledMs = 500
 
 /**

@@ -98,7 +98,7 @@ function answersTo(certificate: X509Certificate, name: string): boolean {
   return (isAddress(name) ? certificate.checkIP(name) : certificate.checkHost(name)) !== undefined
 }
 
-/** As node:crypto prints a subject. */
+/** Formats a subject as node:crypto prints it. */
 function subjectText({ commonName, organizations = [] }: Identity): string {
   return [...organizations.map((name) => `O=${name}`), `CN=${commonName}`].join('\n')
 }

@@ -11,7 +11,7 @@ import { type SigningKeySource, signingKeyIn } from './signing-key.ts'
 export interface ClusterPki {
   ca: KeyPair
   apiServer: KeyPair
-  /** What the API server shows to a kubelet. */
+  /** The certificate that the API server shows to a kubelet. */
   apiServerKubeletClient: KeyPair
   admin: KeyPair
   /** The kubelet's certificates: as a client of the API server, and as a server. */
@@ -24,7 +24,7 @@ export interface ClusterPki {
 export interface ClusterPkiOptions {
   directory: string
   nowMs: number
-  /** Where the API server listens. */
+  /** The address at which the API server listens. */
   host: string
   /** The first address of the service range. */
   serviceAddress: string

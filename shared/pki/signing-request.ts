@@ -19,7 +19,7 @@ export interface SigningRequest extends Subject {
   dnsNames: string[]
   /** Each as its 4 or 16 bytes in hexadecimal. */
   ipAddresses: string[]
-  /** How many mail addresses, URIs and the like. */
+  /** The number of mail addresses, URIs and other kinds of names. */
   otherNames: number
   /** In DER, to be passed on into a certificate. */
   subject: Buffer

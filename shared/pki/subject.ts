@@ -3,7 +3,7 @@ import { oids } from './identifiers.ts'
 
 /** Holds the subject of a certificate, or of a request for a certificate. */
 export interface Subject {
-  /** Of several, the last: Go reads it so, and all checks of a certificate must agree. */
+  /** The last of several common names: Go reads a subject this way, and all checks of a certificate must agree. */
   commonName: string
   organizations: string[]
   /** Other parts, by object identifier. */

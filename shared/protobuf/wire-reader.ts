@@ -84,13 +84,13 @@ export class WireReader {
     return this.#bytes.subarray(at, end)
   }
 
-  /** The same as text. */
+  /** Reads a length-delimited field as text. */
   text(): string {
     const { at, end } = this.#part()
     return this.#bytes.toString('utf8', at, end)
   }
 
-  /** The same as a message, to be read before this one goes on. */
+  /** Returns a reader of a length-delimited field that is a message. It must be read before this reader goes on. */
   message(): WireReader {
     const { at, end } = this.#part()
     return new WireReader(this.#bytes, at, end)

@@ -1,4 +1,4 @@
-/** What follows a large field is mostly small. */
+/** The fields after a large field mostly fit in this space. */
 const spareBytes = 256
 const maxVarintBytes = 10
 
@@ -17,7 +17,7 @@ export class WireWriter {
     this.#varint(BigInt.asUintN(64, value))
   }
 
-  /** The same for a number. */
+  /** Writes a whole number that is a JavaScript number. */
   int(number: number, value: number): void {
     this.#tag(number, 0)
     if (value < 0) this.#varint(BigInt.asUintN(64, BigInt(value)))
@@ -40,7 +40,7 @@ export class WireWriter {
     this.#length += size
   }
 
-  /** What precedes a part of so many bytes. */
+  /** Writes the tag and the length of a part of this many bytes, which the caller writes next. */
   length(number: number, bytes: number): void {
     this.#tag(number, 2)
     this.#size(bytes)

@@ -7,7 +7,7 @@ export const REASON_ANNOTATION = 'kubestage.dev/termination-reason'
 /** A client that writes the field gets this warning. */
 export const reasonIsIgnored = `it is ignored: the field "reason" of a DELETE's options sets it, or the annotation ${REASON_ANNOTATION}`
 const MAX_BYTES = 1024
-/** What decoders put in the place of bytes that are not UTF-8. */
+/** Decoders replace bytes that are not UTF-8 with this character. */
 const NOT_UTF8 = '\ufffd'
 
 /** Says why the text cannot be a reason, which becomes an environment variable and a header. Undefined if it can. */

@@ -1,11 +1,11 @@
 /**
- * Which component ends pods in which situation, and the reason that their hooks get. Controllers, API server and
- * kubelet take their reasons from
- * here by `reasonFor`; docs/reasons.md prints it (scripts/reasons-table.ts); test/reasons has one test per situation.
+ * This table says which component ends pods in which situation, and which reason their hooks get. Controllers, API
+ * server and kubelet take their reasons from it by `reasonFor`; docs/reasons.md prints it (scripts/reasons-table.ts);
+ * test/reasons has one test per situation.
  *
- * The reasons are those of the Pod Termination Reason proposal, by its definitions: `Decommissioned` where a pod will
- * not be replaced, `Update` where a pod of another version replaces it. Where neither holds, the table has nothing, or
- * a reason of our own.
+ * The reasons are those of the Pod Termination Reason proposal, by its definitions: `Decommissioned` if a pod will not
+ * be replaced, `Update` if a pod of another version replaces it. If neither holds, the table has nothing, or a reason
+ * of Kubestage's own.
  */
 
 /** Explains what each reason means. */

@@ -16,9 +16,9 @@ export interface RecordHeader {
   format: typeof recordFormat
   version: number
   at: Time
-  /** Of the Kubestage that wrote it. */
+  /** The version of Kubestage that wrote the record. */
   writer: string
-  /** What the record is about: a cluster, the name of a test. */
+  /** The subject of the record: a cluster, or the name of a test. */
   title: string
 }
 
@@ -87,7 +87,7 @@ export type Losses = Partial<Record<LossKind, number>>
  */
 export interface RecordedLoad {
   type: 'LOAD'
-  /** When the interval begins. */
+  /** The time at which the interval begins. */
   at: Time
   seconds: number
   /** `pod/web-1`, `service/web`. */

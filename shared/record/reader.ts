@@ -10,7 +10,7 @@ export class RecordError extends Error {
 }
 
 export interface ReadOptions {
-  /** For messages: a file's name. Default: `this`. */
+  /** Names the record in messages: a file's name. Default: `this`. */
   name?: string
   maxLineBytes?: number
   /** Called at the end of a record whose last line is not whole. */

@@ -9,7 +9,7 @@ const blockBytes = 64 * 1024
 /** Appends lines to a file. What is there stays, but for a last line that has no end. */
 export class RecordWriter {
   readonly #descriptor: number
-  /** Of this writer. */
+  /** Bytes that this writer has written. */
   bytes = 0
 
   /** Nothing has been written to the file. */
@@ -53,7 +53,7 @@ export class RecordWriter {
   }
 }
 
-/** Where the last whole line ends. */
+/** Returns the offset at which the last whole line ends. */
 function endOfLines(descriptor: number): number {
   const block = Buffer.alloc(blockBytes)
   for (let end = fstatSync(descriptor).size; end > 0; ) {

@@ -24,14 +24,14 @@ export interface Http2ConnectionOptions extends TransportOptions {
   onClosed(): void
 }
 
-/** Of what has come, the server is told after so much. */
+/** The server is told about received bytes each time this many have arrived. */
 const announceBytes = 16 * 1024 * 1024
 const noBytes = Buffer.alloc(0)
 /** Frames that carry nothing of an answer: Go's servers send few, and a flood of them is an attack. */
 const idleFrameLimits = { burst: 10_000, perSecond: 1_000 }
-/** So many more come with an answer: windows for the request's body, above all. */
+/** An answer may bring this many more of them: above all, windows for the request's body. */
 const idleFramesOfAnswer = 1_000
-/** What a frame's payload must have: so many bytes, or `least`, or a multiple of `each`. */
+/** Gives the valid sizes of a frame's payload: `exactly` so many bytes, or `least`, or a multiple of `each`. */
 const sizes: Readonly<Record<number, { exactly?: number; least?: number; each?: number }>> = {
   [FrameType.resetStream]: { exactly: 4 },
   [FrameType.settings]: { each: 6 },
@@ -51,7 +51,7 @@ export class Http2Connection {
   readonly #onRetired: () => void
   readonly #common: string
   readonly #streams = new Map<number, Stream>()
-  /** In the order in which they came. */
+  /** Requests that wait, in the order in which they came. */
   readonly #waiting = new Set<Asked>()
   #isReady = false
   #isRetired = false
@@ -62,7 +62,7 @@ export class Http2Connection {
   #most: number
   readonly #maxRequests: number
   #received = 0
-  /** How often something came. */
+  /** Counts the reads from the socket. */
   #reads = 0
   readonly #splitter = new FrameSplitter((head, payload) => this.#onFrame(head, payload))
   readonly #idleFrames: TokenBucket
@@ -187,7 +187,7 @@ export class Http2Connection {
     if (this.#nextId > maxWindow) this.retire()
   }
 
-  /** Its answer is no longer wanted. */
+  /** Cancels a request whose answer is no longer wanted. */
   #cancel(asked: Asked, error: Error): void {
     const { stream, sink } = asked
     if (stream && this.#streams.has(stream.id)) this.#abandon(stream, error)

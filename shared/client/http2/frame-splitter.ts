@@ -6,7 +6,7 @@ import { maxHeadBytes } from '../limits.ts'
 export interface FrameHead {
   type: number
   flags: number
-  /** Of the stream; 0 for the connection. */
+  /** The ID of the stream; 0 for the connection. */
   id: number
 }
 

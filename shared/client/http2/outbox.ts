@@ -6,7 +6,7 @@ import { dataFrame } from './frames.ts'
 export interface Body {
   id: number
   unsent: Buffer | undefined
-  /** How much of it the server takes now. */
+  /** The number of bytes that the server accepts now. */
   window: number
 }
 
@@ -29,7 +29,7 @@ export class Http2Outbox {
     this.#socket = socket
   }
 
-  /** Of a new stream. */
+  /** The initial window of a new stream. */
   get streamWindow(): number {
     return this.#streamWindow
   }
@@ -41,7 +41,9 @@ export class Http2Outbox {
     process.nextTick(() => this.#flush())
   }
 
-  /** What the server demands. Throws when it has demanded much and reads none of it. */
+  /**
+   * Sends an answer that the server demands. Throws an Error if the server has demanded many and reads none of them.
+   */
   answer(frame: Buffer): void {
     this.#answers++
     if (this.#answers > maxAnswers)

@@ -7,7 +7,7 @@ import type { Body } from './outbox.ts'
 export interface Asked {
   request: PlainRequest
   sink: AnswerSink
-  /** It goes on, and counts for none of the requests that may be under way. */
+  /** True for a watch or another stream, which does not count as a request that is under way. */
   isStream: boolean
   /** Once it is under way. */
   stream?: Stream
@@ -19,11 +19,11 @@ export interface Stream extends Body {
   isStream: boolean
   /** 0 until the answer's head has come. */
   status: number
-  /** Of what has come of it, what the server was not told of. */
+  /** Received bytes that the server has not been told about. */
   received: number
 }
 
-/** What was just read, from whichever socket: a piece is looked at before the next is read. */
+/** Every socket is read into this buffer: a piece is handled before the next is read. */
 const scratch = Buffer.alloc(64 * 1024)
 
 /** Offers both versions of HTTP. */

@@ -2,7 +2,7 @@ import { ConnectionError, ErrorCode } from '../protocol.ts'
 import { DynamicTable, type HeaderField, staticTable } from './header-tables.ts'
 import { decodeHuffman } from './huffman.ts'
 
-/** What a client may ask us to remember: the default, which needs no setting. */
+/** A client may use this size of the table: the default, which needs no setting. */
 const tableBytes = 4096
 
 /** HPACK (RFC 7541) from the client: one for each connection, since every block builds on those before it. */

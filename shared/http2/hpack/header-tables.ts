@@ -111,7 +111,7 @@ export class DynamicTable {
     return at < this.#start ? undefined : this.#fields[at]
   }
 
-  /** One that is larger than the table empties it, and is not remembered. */
+  /** Adds a field. A field that is larger than the table empties the table, and is not added. */
   add(field: HeaderField): void {
     const size = sizeOf(field)
     this.#evict(this.#maxSize - size)
@@ -125,7 +125,7 @@ export class DynamicTable {
     this.#evict(maxSize)
   }
 
-  /** Until what is left takes at most `size`. */
+  /** Removes the oldest fields until the rest takes at most `size`. */
   #evict(size: number): void {
     while (this.#size > size && this.#start < this.#fields.length) this.#size -= sizeOf(this.#fields[this.#start++]!)
     if (this.#start > 64 && this.#start * 2 > this.#fields.length) {

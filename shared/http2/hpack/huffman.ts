@@ -14,7 +14,7 @@ const codeLengths = [
   27, 27, 27, 26, 30,
 ]
 const endOfString = 256
-/** Of codes that end with the string, at most so many bits may be left over, all ones. */
+/** At the end of the string at most this many bits may be left over, all ones. */
 const maxPadding = 7
 
 interface Branch {
@@ -45,15 +45,15 @@ function insert(root: Branch, { symbol, code, length }: { symbol: number; code: 
 }
 
 /**
- * What four bits lead to from a branch: the branch after them in bits 0-7, a byte they completed in bits 8-15, and
- * these.
+ * Four bits lead from a branch to an entry: the next branch in bits 0-7, the byte they completed in bits 8-15, and
+ * these flags.
  */
 const completes = 1 << 16
 const fails = 1 << 17
 
 /** 16 steps for every branch; no code is shorter than five bits, so four complete at most one. */
 const steps = new Uint32Array(256 * 16)
-/** Whether the string may end in a branch. */
+/** Says for each branch if the string may end there. */
 const accepts = new Uint8Array(256)
 
 function buildSteps(): void {

@@ -33,7 +33,7 @@ import { type OnRequest, Streams } from './streams.ts'
 
 export interface Http2Options {
   clock: Clock
-  /** How long a client may take to begin, and for each request. */
+  /** Milliseconds that a client may take to begin, and for each request. */
   requestTimeoutMs: number
   onRequest: OnRequest
   /** Streams open at a time, before and after {@link Http2Connection.identified}. */
@@ -42,7 +42,7 @@ export interface Http2Options {
   onLimit?(limit: Http2Limit): void
 }
 
-/** For the last frame to arrive. */
+/** The last frame has this long to arrive. */
 const farewellMs = 1_000
 /** Frames that only make work. */
 const idleFrameLimits = { burst: 10_000, perSecond: 1_000 }
@@ -72,7 +72,7 @@ export class Http2Connection {
   #isIdentified = false
   /** For {@link endIfIdle}: the last stream that it saw, and since when there has been none. */
   #idle: { lastId: number; sinceMs: number }
-  /** Of the present turn, in bytes. */
+  /** Bytes of work in the current turn of the event loop. */
   #work = 0
   #settingsSeen = false
   #deadline: Timer | undefined
@@ -173,7 +173,7 @@ export class Http2Connection {
     setImmediate(() => this.#socket.resume())
   }
 
-  /** What breaks a rule of the connection ends it. */
+  /** Runs the work, and ends the connection if it breaks a rule of the connection. */
   #guard(work: () => void): void {
     if (this.#closed) return
     try {

@@ -12,7 +12,7 @@ export class FrameBuffer {
   get length(): number {
     return this.#at
   }
-  /** Of a payload that would still fit, with its frame's header. */
+  /** The size of a payload that still fits, together with its frame's header. */
   get room(): number {
     return bytes.length - this.#at - frameHeaderBytes
   }
@@ -21,7 +21,7 @@ export class FrameBuffer {
     this.#at = 0
   }
 
-  /** What was put together; good until the next `clear`. */
+  /** Returns what was put together; valid until the next `clear`. */
   view(): Buffer {
     return bytes.subarray(0, this.#at)
   }
@@ -49,7 +49,7 @@ export class FrameBuffer {
     this.#at += end - start
   }
 
-  /** Of a text without a character beyond ASCII. */
+  /** Appends a text of ASCII characters only. */
   ascii(text: string): void {
     bytes.write(text, this.#at, text.length, 'latin1')
     this.#at += text.length

@@ -2,7 +2,7 @@ import { ConnectionError, ErrorCode, Flag } from '../protocol.ts'
 import { calmDown, dependsOnItself, protocolError, unpadded } from './frame-checks.ts'
 import { maxHeaderListBytes } from './request-head.ts'
 
-/** Of so many that say next to nothing, there is no end to be expected. */
+/** After this many continuations that carry almost nothing, the client is taken to send them without end. */
 const maxContinuations = 64
 const priorityBytes = 5
 
@@ -11,7 +11,7 @@ export class HeaderBlock {
   readonly streamId: number
   readonly endStream: boolean
   readonly selfDependent: boolean
-  /** On the connection's clock. */
+  /** The time of the first frame, on the connection's clock. */
   readonly openedMs: number
   #parts: Buffer[]
   #length: number

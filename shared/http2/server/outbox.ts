@@ -86,7 +86,7 @@ export class Outbox {
     this.#socket.destroySoon()
   }
 
-  /** Whether a starved stream could send now. */
+  /** True if a starved stream could send now. */
   get #canFeed(): boolean {
     return this.#window > 0 && this.#starved.size > 0
   }
@@ -132,8 +132,9 @@ export class Outbox {
   }
 
   /**
-   * Those that have waited longest for the connection's window come first. Each step sends at least a byte, or moves a
-   * stream that cannot send out of the way: the work is bounded by what is sent and by how often streams get ready.
+   * Fills the write from the streams. The streams that have waited longest for the connection's window come first. Each
+   * step sends at least a byte, or sets aside a stream that cannot send: the work is bounded by what is sent and by how
+   * often streams become ready.
    */
   #fillStreams(): ServerStream[] {
     const touched: ServerStream[] = []

@@ -5,9 +5,9 @@ import { ErrorCode, Flag, FrameType, frameHeaderBytes } from '../protocol.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
 import type { StreamOwner } from './stream-owner.ts'
 
-/** Of a body that is not sent yet: from here on writers are asked to wait. */
+/** When a body has this many unsent bytes, its writers are asked to wait. */
 const highWaterMark = 64 * 1024
-/** What one stream may put in before the others have their turn. */
+/** One stream may add this much before the other streams have their turn. */
 const turnBytes = 64 * 1024
 
 /** A part of a body: text is ASCII only, so that each character is a byte. */
@@ -27,15 +27,18 @@ export class Http2Response extends EventEmitter {
   writableLength = 0
   writableNeedDrain = false
   #head: OutgoingHttpHeaders | undefined
-  /** What the head gets besides what writeHead is given. */
+  /** Headers that the head gets in addition to those of writeHead. */
   #headers: OutgoingHttpHeaders | undefined
   #chunks: Chunk[] = []
-  /** What of the first chunk was sent. */
+  /** The number of bytes of the first chunk that were sent. */
   #sent = 0
   #ended = false
   #announced = false
   #complete = false
-  /** What the client still takes for this stream; may be negative after it changed its mind. */
+  /**
+   * The number of bytes that the client still accepts on this stream; negative if the client has reduced its window
+   * meanwhile.
+   */
   window: number
 
   constructor(streamId: number, owner: StreamOwner, window: number) {
@@ -55,13 +58,13 @@ export class Http2Response extends EventEmitter {
   get complete(): boolean {
     return this.#complete
   }
-  /** Whether there is something that its own window does not hold back. */
+  /** True if the stream has something to send that its own window does not hold back. */
   get hasSendable(): boolean {
     if (this.#complete || this.destroyed) return false
     return this.#head !== undefined || (this.#chunks.length > 0 ? this.window > 0 : this.#ended)
   }
 
-  /** Whether all that it could send now is a part of its body. */
+  /** True if everything that the stream could send now is a part of its body. */
   get needsWindow(): boolean {
     return this.#head === undefined && this.#chunks.length > 0
   }
@@ -186,7 +189,7 @@ export class Http2Response extends EventEmitter {
     return true
   }
 
-  /** One frame of at most `limit` bytes, from as many chunks as it has room for. */
+  /** Writes one frame of at most `limit` bytes, from as many chunks as fit. */
   #fillData(out: FrameBuffer, limit: number): number {
     const length = Math.min(this.writableLength, limit, this.#owner.maxFrameSize, out.room)
     this.writableLength -= length
@@ -196,7 +199,7 @@ export class Http2Response extends EventEmitter {
     return length
   }
 
-  /** At most so many bytes of the first chunk. */
+  /** Takes at most `most` bytes of the first chunk. */
   #takeChunk(out: FrameBuffer, most: number): number {
     const chunk = this.#chunks[0]!
     const start = this.#sent

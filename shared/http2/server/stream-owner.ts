@@ -2,7 +2,7 @@ import type { ErrorCode } from '../protocol.ts'
 
 /** Provides what requests and responses need of their connection. */
 export interface StreamOwner {
-  /** Of what we send. */
+  /** The largest frame that this side may send. */
   readonly maxFrameSize: number
   /** A part of a request's body was taken. */
   consumed(id: number, bytes: number): void
@@ -10,9 +10,9 @@ export interface StreamOwner {
   ready(id: number): void
   /** A stream is to end at once. */
   reset(id: number, code: ErrorCode): void
-  /** For the Date field. */
+  /** Returns the value of the Date field. */
   date(): string
-  /** What must stand before the next head. */
+  /** Returns the byte that must precede the next head, if any. */
   headPrefix(): number | undefined
   headWritten(): void
 }

@@ -11,13 +11,13 @@ export interface ServerStream {
   readonly id: number
   readonly request: Http2Request
   readonly response: Http2Response
-  /** On the connection's clock. */
+  /** The time at which the stream was opened, on the connection's clock. */
   readonly openedMs: number
   /** The request is complete. */
   remoteEnded: boolean
-  /** What of the announced content-length has not come; negative: nothing was announced. */
+  /** The part of the announced content-length that has not arrived; negative if none was announced. */
   bodyLeft: number
   receiveWindow: number
-  /** What was read since the client was last told. */
+  /** Bytes that were read since the client was last told. */
   unannounced: number
 }

@@ -48,12 +48,12 @@ export class Streams implements StreamOwner {
   readonly #open = new Map<number, ServerStream>()
   readonly #ownResets = new Set<number>()
   readonly #resets: TokenBucket
-  /** How many may be open at a time. */
+  /** The number of streams that may be open at a time. */
   maxConcurrent: number
   #isFirstHead = true
   #initialWindow = defaultWindow
   #receiveWindow = connectionReceiveWindow
-  /** What was read since the client was last told. */
+  /** Bytes that were read since the client was last told. */
   #unannounced = 0
   #incomplete = 0
   maxFrameSize = defaultMaxFrameSize
@@ -76,7 +76,7 @@ export class Streams implements StreamOwner {
   get size(): number {
     return this.#open.size
   }
-  /** Whether there are requests whose body has not come yet. */
+  /** True if there are requests whose body has not arrived completely. */
   get hasIncomplete(): boolean {
     return this.#incomplete > 0
   }
@@ -261,7 +261,7 @@ export class Streams implements StreamOwner {
     stream.unannounced = 0
   }
 
-  /** What is read, or dropped, may be sent again. */
+  /** Tells the client that it may send as many bytes again as were read or dropped. */
   #dropped(bytes: number): void {
     this.#receiveWindow += bytes
     this.#unannounced += bytes
