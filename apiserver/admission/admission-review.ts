@@ -47,7 +47,7 @@ export function requestOf(attributes: AdmissionAttributes, matched: ResourceDefi
   }
 }
 
-/** The review that a webhook is sent, as JSON. */
+/** Returns the AdmissionReview that is sent to a webhook, as JSON. */
 export async function reviewRequest(
   attributes: AdmissionAttributes,
   { matched, uid, version }: { matched: ResourceDefinition; uid: string; version: string },

@@ -4,7 +4,10 @@ import type { AdmissionPlugin } from '../registry/admission-plugin.ts'
 const keys = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']
 const tolerationSeconds = 300
 
-/** A pod outlives five minutes of trouble with its node, unless it says otherwise. */
+/**
+ * Adds tolerations that keep a pod for five minutes on a node that is not ready or unreachable, unless the pod
+ * tolerates these taints itself.
+ */
 export const defaultTolerationSeconds: AdmissionPlugin = {
   admit({ operation, definition, subresource, object }) {
     if (operation === 'DELETE' || definition.group !== '' || definition.plural !== 'pods' || subresource) return

@@ -5,7 +5,9 @@ import type { AdmissionPlugin } from '../registry/admission-plugin.ts'
 const namespaces = { group: '', plural: 'namespaces' }
 const immortal = new Set(['default', 'kube-system', 'kube-public'])
 
-/** Nothing is created where there is no namespace, or none for long; some namespaces stay. */
+/**
+ * Refuses creates in a namespace that does not exist or is being terminated, and deletes of the system's namespaces.
+ */
 export function namespaceLifecycle(lookup: Lookup): AdmissionPlugin {
   return {
     admit({ operation, definition, namespace, name, object }) {

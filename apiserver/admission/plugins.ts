@@ -30,7 +30,10 @@ export interface AdmissionContext {
   random(): number
 }
 
-/** The rules of a stock server, in its order, by the names that its flags know; some may be left out. */
+/**
+ * Returns the admission plugins of a stock server, in its order, under the names that its flags use. Some may be left
+ * out.
+ */
 export function admissionPlugins(
   { lookup, lookupAll, access, chargeQuota, webhooks, nowMs, random }: AdmissionContext,
   disabled: readonly string[] = [],

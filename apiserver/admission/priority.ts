@@ -12,7 +12,7 @@ interface PriorityClass extends KubeObject {
 const classes = { group: 'scheduling.k8s.io', plural: 'priorityclasses' }
 
 /**
- * Turns the name of a priority class into the number that counts; of defaults there is one at most. Upstream:
+ * Sets a pod's priority to the value of its priority class, and allows at most one default class. Upstream:
  * plugin/pkg/admission/priority.
  */
 export function priority(lookup: Lookup, lookupAll: LookupAll): AdmissionPlugin {

@@ -12,8 +12,8 @@ const everything: readonly PolicyRule[] = [
 ]
 
 /**
- * A user cannot grant permissions that it does not hold, unless it may `escalate` the role or `bind` it. It stands
- * behind all other mutating rules. Upstream:
+ * A user cannot grant permissions that the user does not hold, unless the user may `escalate` the role or `bind` it.
+ * The plugin must run after all other mutating plugins. Upstream:
  * pkg/registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased.
  */
 export function rbacEscalation(access: Access): AdmissionPlugin {

@@ -17,7 +17,7 @@ export interface Quota extends KubeObject {
   status?: Wire<V1ResourceQuotaStatus>
 }
 
-/** Writes what is used now; throws a StatusError (409) when the quota has changed in the meantime. */
+/** Writes a quota's new usage. Throws a StatusError (409) if the quota has changed in the meantime. */
 export type ChargeQuota = (quota: Quota, used: ResourceList) => Promise<void>
 
 const resourceQuotas = { group: '', plural: 'resourcequotas' }
@@ -25,8 +25,8 @@ const resourceQuotas = { group: '', plural: 'resourcequotas' }
 const attemptsAfter = ({ status }: StatusError): number => (status.reason === 'Conflict' ? 100 : 10)
 
 /**
- * A namespace gets no more than its quotas grant, and what it takes is written down before it has it.
- * It stands behind all other rules. Upstream: apiserver/pkg/admission/plugin/resourcequota.
+ * Refuses requests that exceed a quota of the namespace, and charges the quotas before the object is written. The
+ * plugin must run after all others. Upstream: apiserver/pkg/admission/plugin/resourcequota.
  */
 export function resourceQuota(lookupAll: LookupAll, charge: ChargeQuota, nowMs: () => number): AdmissionPlugin {
   const turns = new KeyedTurns()

@@ -14,8 +14,7 @@ interface RuntimeClass extends KubeObject {
 const mismatch = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 
 /**
- * A pod takes from its runtime class what that costs and where it is to be had. Upstream:
- * plugin/pkg/admission/runtimeclass.
+ * Sets a pod's overhead and scheduling constraints from its runtime class. Upstream: plugin/pkg/admission/runtimeclass.
  */
 export function runtimeClass(lookup: Lookup): AdmissionPlugin {
   const classOf = ({ definition, object }: AdmissionAttributes): RuntimeClass | undefined => {

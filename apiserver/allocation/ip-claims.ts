@@ -14,7 +14,10 @@ const plural = 'ipaddresses'
 const managedBy = 'ipaddress.kubernetes.io/managed-by'
 const allocator = 'ipallocator.k8s.io'
 
-/** Each cluster IP is an IPAddress, made before its Service. Upstream: pkg/registry/core/service/ipallocator. */
+/**
+ * Claims cluster IPs: each is an IPAddress, which is made before its Service. Upstream:
+ * pkg/registry/core/service/ipallocator.
+ */
 export class IpClaims {
   readonly #objects: ObjectCaches
   readonly #nowMs: () => number

@@ -14,8 +14,8 @@ interface Wish {
 }
 
 /**
- * Node ports that are taken, in one object that all servers write with a check of its revision. Wishes that come while
- * one write is under way share the next. Upstream: pkg/registry/core/service/allocator/storage.
+ * Claims node ports in one object, which all servers write with a check of its revision. Claims that arrive while a
+ * write is under way share the next write. Upstream: pkg/registry/core/service/allocator/storage.
  */
 export class PortClaims {
   readonly #storage: Storage

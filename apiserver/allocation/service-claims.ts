@@ -25,8 +25,9 @@ interface ServiceClaimsOptions {
 }
 
 /**
- * Cluster IPs and node ports where several servers give out of the same ranges: each is taken by a write that only one
- * of them can make, before the Service is stored. A server that ends between the two leaves what repairs give back.
+ * Claims cluster IPs and node ports if several servers allocate from the same ranges: each claim is a write that only
+ * one server can make, before the Service is stored. If a server ends between the two writes, repairs release the
+ * claim.
  */
 export class ServiceClaims implements SharedServiceAddresses {
   readonly #objects: ObjectCaches

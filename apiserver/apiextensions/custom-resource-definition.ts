@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { JSONSchemaProps } from '../schema/json-schema.ts'
 
-/** apiextensions.k8s.io/v1 CustomResourceDefinition, as it travels. */
+/** Describes a CustomResourceDefinition (apiextensions.k8s.io/v1) in its JSON form. */
 export interface CustomResourceDefinition extends KubeObject {
   spec: CustomResourceDefinitionSpec
   status?: CustomResourceDefinitionStatus
@@ -87,6 +87,6 @@ export const isConditionTrue = (crd: CustomResourceDefinition, type: string): bo
 export const storageVersionOf = (crd: CustomResourceDefinition): CustomResourceDefinitionVersion | undefined =>
   crd.spec.versions?.find((version) => version.storage)
 
-/** The version of values that do not say theirs: those of older releases of Kubestage. */
+/** Returns the version of stored values that name no version: older releases of Kubestage wrote such values. */
 export const firstStorageVersion = (crd: Pick<CustomResourceDefinition, 'spec' | 'status'>): string | undefined =>
   crd.status?.storedVersions?.[0] ?? crd.spec.versions?.find((version) => version.storage)?.name

@@ -45,9 +45,9 @@ interface Served {
 }
 
 /**
- * Follows CustomResourceDefinitions: settles their names, serves what is established, and when one is deleted, deletes
- * its objects first. One definition at a time, in the order of their changes, so that of two that want a name the first
- * has it.
+ * Follows CustomResourceDefinitions: decides their names, serves established ones, and on deletion deletes their
+ * objects first. Handles one definition at a time, in the order of changes, so that the first of two definitions that
+ * ask for a name gets it.
  */
 export class CustomResources {
   readonly #kind: ResourceDefinition

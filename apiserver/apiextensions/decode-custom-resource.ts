@@ -9,8 +9,8 @@ import { workLimits } from '../work-limits.ts'
 import { decodeEmbedded, decodeMetadata } from './object-meta.ts'
 
 /**
- * A parsed body as an object of the version: pruned, defaulted, metadata typed. May change the body. Throws
- * DecodeError.
+ * Returns a parsed body as an object of the version: pruned, defaulted, with typed metadata. May change the body.
+ * Throws DecodeError.
  */
 export function decodeCustomResource(body: JsonObject, schema: JSONSchemaProps, nulls?: ForbiddenNulls): Decoded {
   const { kind: _kind, apiVersion: _apiVersion, metadata: source, ...fields } = asUntyped(body)

@@ -1,4 +1,7 @@
-/** Steps of a path in dot notation: `.spec.replicas`, `.spec['a.b']`; undefined when it is none. */
+/**
+ * Returns the steps of a path in dot notation (`.spec.replicas`, `.spec['a.b']`); undefined if the text is not such a
+ * path.
+ */
 export function parseFieldPath(path: string): string[] | undefined {
   const steps: string[] = []
   let rest = path

@@ -1,6 +1,9 @@
 import { isObject } from '../schema/json-schema.ts'
 
-/** The part of kubectl's JSONPath that printer columns use: fields, indices, slices, `*`, `..`, and filters. */
+/**
+ * Describes a parsed JSONPath. Supported is the part of kubectl's JSONPath that printer columns use: fields, indices,
+ * slices, `*`, `..`, and filters.
+ */
 export type JSONPath = Step[]
 type Step =
   | { kind: 'field'; name: string }
@@ -12,7 +15,7 @@ type Step =
 type Operand = { path: JSONPath } | { value: string | number | boolean | null }
 type Operator = '==' | '!=' | '<' | '<=' | '>' | '>='
 
-/** Undefined when it is no path. */
+/** Returns undefined if the text is not a valid JSONPath. */
 export function parseJSONPath(text: string): JSONPath | undefined {
   const steps: JSONPath = []
   let rest = text
@@ -75,7 +78,7 @@ function parseOperand(text: string): Operand | undefined {
   return text !== '' && Number.isFinite(Number(text)) ? { value: Number(text) } : undefined
 }
 
-/** All values that the path leads to, in order; nothing where the object lacks what the path names. */
+/** Returns all values that the path leads to, in order; none if the object lacks a part of the path. */
 export function findAll(path: JSONPath, root: unknown): unknown[] {
   return path.reduce<unknown[]>((values, step) => values.flatMap((value) => follow(step, value)), [root])
 }

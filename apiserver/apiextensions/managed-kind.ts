@@ -16,7 +16,10 @@ function typeOf(schema: JSONSchemaProps): Type {
   return type
 }
 
-/** A version of a custom resource as field management sees it. `versions`: the schemas of all, by apiVersion. */
+/**
+ * Returns a version of a custom resource in the form that field management uses. `versions` holds the schemas of all
+ * versions, by apiVersion.
+ */
 export function customManagedKind(
   { apiVersion, kind, hasStatus }: { apiVersion: string; kind: string; hasStatus: boolean },
   versions: ReadonlyMap<string, JSONSchemaProps>,

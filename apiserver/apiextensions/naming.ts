@@ -124,7 +124,10 @@ export function setCondition(crd: CustomResourceDefinition, condition: NewCondit
   return true
 }
 
-/** Definitions in groups of Kubernetes itself say where they were approved. */
+/**
+ * Returns the condition that says whether a definition in a group of Kubernetes itself is approved; undefined if it
+ * needs no approval, or its approval annotation is missing or invalid.
+ */
 export function approvalCondition(crd: CustomResourceDefinition): NewCondition | undefined {
   const type = 'KubernetesAPIApprovalPolicyConformant'
   const annotation = crd.metadata.annotations?.[APPROVAL_ANNOTATION] ?? ''

@@ -18,7 +18,8 @@ import { validateObjectMeta } from '../validation/object-meta.ts'
 const OBJECT_META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
 
 /**
- * Brings metadata, in place, into its API type; what it does not know is dropped and named. Throws {@link DecodeError}.
+ * Decodes metadata in place into its API type. Drops unknown fields and returns an error for each. Throws {@link
+ * DecodeError}.
  */
 export function decodeMetadata(value: unknown, path: string): { metadata: ObjectMeta; strictErrors: string[] } {
   const decoded = decodeStruct<ObjectMeta>(OBJECT_META, value ?? {})
@@ -73,7 +74,7 @@ export function decodeEmbedded(object: JsonObject, schema: JSONSchemaProps): str
   })
 }
 
-/** Embedded resources say what they are, and have metadata as any object. */
+/** Validates embedded resources: each must have apiVersion and kind, and valid metadata. */
 export function validateEmbedded(object: JsonObject, schema: JSONSchemaProps): FieldError[] {
   return embeddedIn(object, schema, '').flatMap(({ object: { apiVersion, kind, metadata }, path }) => [
     ...validateApiVersion(apiVersion, `${path}.apiVersion`),

@@ -13,7 +13,10 @@ const AGE: CustomResourceColumnDefinition = {
   jsonPath: '.metadata.creationTimestamp',
 }
 
-/** Columns and cells of a custom resource's table; with a path that cannot be read there is only the name. */
+/**
+ * Returns the columns and cells of a custom resource's table. If a JSONPath cannot be parsed, the table has the name
+ * only.
+ */
 export function printerColumns(definitions: CustomResourceColumnDefinition[] | undefined): {
   columns: Column[]
   cells(object: KubeObject, nowMs: number): unknown[]

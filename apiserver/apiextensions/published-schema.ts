@@ -28,8 +28,8 @@ const OF_EMBEDDED = {
 const INT_OR_STRING = [{ type: 'integer' }, { type: 'string' }] as OpenApiSchema[]
 
 /**
- * A schema as OpenAPI 3 shows it, with what every object has: apiVersion, kind and metadata, for the root and for
- * embedded resources.
+ * Returns a schema in its OpenAPI 3 form, with apiVersion, kind and metadata added to the root and to embedded
+ * resources.
  */
 export function publishedSchema(schema: JSONSchemaProps): OpenApiSchema {
   return withProperties(publish(schema, []), OF_OBJECT)

@@ -7,7 +7,7 @@ const ofNumbers: Record<string, string[]> = { integer: ['int32', 'int64'], numbe
 const isUnknown = (type: string, format: string): boolean =>
   type === 'string' ? !isKnownFormat(format) : type !== '' && !ofNumbers[type]?.includes(format)
 
-/** Formats that are not checked, each once, in the order of the schema. */
+/** Returns the formats in a schema that are not validated, each once, in the order of the schema. */
 export function unrecognizedFormats(schema: JSONSchemaProps | undefined): string[] {
   if (schema === undefined) return []
   const { type = '', format } = schema

@@ -29,7 +29,10 @@ export type RuleCheck = (
   warn?: Warn,
 ) => FieldError[]
 
-/** All of an object, for create and update; `old` as it was, so that what it got wrong before is let be. */
+/**
+ * Validates a whole object for create and update. On update, errors that `old` had already are ignored where the values
+ * have not changed.
+ */
 export function validateCustomResource(
   object: KubeObject,
   old: KubeObject | undefined,
@@ -49,7 +52,7 @@ export function validateCustomResource(
   return [...errors, ...checkRules({ value, old: before, warn }, version, errors)]
 }
 
-/** A write of the status subresource: values are checked in the status alone, rules in the whole object. */
+/** Validates a write of the status subresource: values in the status only, rules in the whole object. */
 export function validateCustomResourceStatus(
   object: KubeObject,
   old: KubeObject,

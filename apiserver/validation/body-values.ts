@@ -72,7 +72,7 @@ function endOfString(text: string, start: number): number {
 }
 
 /**
- * Throws a StatusError (413) for YAML with too many values. Costs nothing for a text that is too short for them. Its
+ * Throws a StatusError (413) for YAML with too many values. Costs nothing for a text that is too short for them. A YAML
  * parser makes values at most where a line begins, and after a comma, a bracket, a dash or a question mark. These
  * characters count inside of strings as well: what YAML takes for a string is known only after parsing.
  */

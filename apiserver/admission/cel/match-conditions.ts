@@ -23,7 +23,7 @@ export async function requestVariables(
   }
 }
 
-/** A copy as JSON has it: what is undefined is not there. */
+/** Returns a copy of the value as JSON would hold it: undefined members are absent. */
 export const plainValue = (value: unknown): unknown => parseExact(toJson(value))
 
 /**
@@ -50,7 +50,7 @@ export function allHold(
   throw new Error(problems.length === 1 ? problems.join('') : `[${problems.join(', ')}]`)
 }
 
-/** The first line, as Go writes errors. */
+/** Returns the first line of an error's message, beginning in lower case like Go's errors. */
 export function celError(error: unknown): string {
   const [text = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
   return text.charAt(0).toLowerCase() + text.slice(1)

@@ -5,8 +5,8 @@ type Volume = NonNullable<Pod['spec']['volumes']>[number]
 type Source = NonNullable<NonNullable<Volume['projected']>['sources']>[number]
 
 /**
- * The kind of API object that the pod refers to, in upstream's words; undefined for a pod that needs none. Upstream:
- * HasAPIObjectReference in pkg/api/pod/util.go.
+ * Returns the kind of API object that the pod refers to, in upstream's words; undefined if the pod refers to none.
+ * Upstream: HasAPIObjectReference in pkg/api/pod/util.go.
  */
 export function apiReference(pod: Pod): string | undefined {
   if (pod.spec.serviceAccountName) return 'serviceaccounts'

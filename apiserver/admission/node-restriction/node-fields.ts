@@ -4,7 +4,10 @@ import type { NodeRule } from './node-rule.ts'
 
 const quoted = JSON.stringify
 
-/** A node may describe itself; taints, owners and labels that steer pods to it are the administrator's. */
+/**
+ * A kubelet may update its own Node, but only administrators may change taints, owners and labels that steer pods to
+ * the node.
+ */
 export const node: NodeRule = ({ nodeName, name, operation, object, old }) => {
   const self = `node ${quoted(nodeName)}`
   if (name !== nodeName) return `${self} is not allowed to modify node ${quoted(name)}`

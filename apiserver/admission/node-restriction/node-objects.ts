@@ -28,7 +28,7 @@ export const resourceSlice: NodeRule = ({ operation, nodeName, object, old }) =>
 
 const kubeletSigners = ['kubernetes.io/kubelet-serving', 'kubernetes.io/kube-apiserver-client-kubelet']
 
-/** A certificate for a kubelet bears the name of the node that asks for it. */
+/** A kubelet may request a client or serving certificate for kubelets only with the name of its own node. */
 export const csr: NodeRule = ({ operation, nodeName, object }) => {
   if (operation !== 'CREATE') return undefined
   const { signerName = '', request = '' } = (object as KubeObject & { spec?: Record<string, string> }).spec ?? {}
@@ -42,7 +42,9 @@ export const csr: NodeRule = ({ operation, nodeName, object }) => {
   }
 }
 
-/** Beyond upstream: a record of how a pod of this node ended. The pod itself may be gone by then. */
+/**
+ * A kubelet may record how a pod of its own node ended, even if the pod is gone by then. Upstream has no such record.
+ */
 export const termination: NodeRule = ({ operation, nodeName, object, namespace, lookup }) => {
   if (operation !== 'CREATE') return undefined
   const { nodeName: told, podName = '', podUID } = object as unknown as Termination

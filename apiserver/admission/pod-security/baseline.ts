@@ -122,7 +122,7 @@ export const procMount: Check = ({ spec }) => {
   return { reason: 'procMount', detail }
 }
 
-/** A pod with users of its own may see all of its own /proc. */
+/** Returns whether the pod has a user namespace of its own; such a pod may see all of its own /proc. */
 export const hasOwnUsers = ({ hostUsers }: PodSpec): boolean => hostUsers === false
 
 type SELinuxOptions = NonNullable<NonNullable<Container['securityContext']>['seLinuxOptions']>

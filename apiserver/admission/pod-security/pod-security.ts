@@ -24,7 +24,10 @@ interface Policy {
   version: string
 }
 
-/** Namespaces say by labels how secure their pods have to be. Upstream: pod-security-admission/admission. */
+/**
+ * Enforces the Pod Security Standard that the labels of a namespace require. Upstream:
+ * pod-security-admission/admission.
+ */
 export function podSecurity(lookup: Lookup, lookupAll: LookupAll): AdmissionPlugin {
   const namespaceOf = ({ namespace }: AdmissionAttributes): KubeObject | undefined =>
     namespace === undefined ? undefined : lookup(namespaces, undefined, namespace)

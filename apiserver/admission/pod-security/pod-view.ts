@@ -24,7 +24,7 @@ export const quoted = (items: Iterable<string>): string => [...items].map((item)
 export const sortedSet = (items: Iterable<string>): string[] => [...new Set(items)].sort()
 export const plural = (word: string, count: number): string => (count === 1 ? word : `${word}s`)
 
-/** `container "c"`, `containers "c", "d"` */
+/** Returns the names of containers as messages show them: `container "c"` or `containers "c", "d"`. */
 export const containersText = (names: readonly string[]): string =>
   `${plural('container', names.length)} ${quoted(names)}`
 

@@ -13,8 +13,8 @@ export interface MatchContext {
 }
 
 /**
- * The version of its resource in which a policy, or a binding, is about a request; undefined: it is not. Throws a
- * StatusError where that cannot be told. Upstream: plugin/policy/matching.
+ * Returns the version of the resource in which a policy or binding matches a request; undefined if it does not match.
+ * Throws a StatusError if this cannot be decided. Upstream: plugin/policy/matching.
  */
 export function matchResources(
   match: MatchResources,

@@ -2,7 +2,10 @@ import type { LabelSelectorObject } from '../../../shared/api/label-selector.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { Rule } from '../webhooks/webhook.ts'
 
-/** admissionregistration.k8s.io/v1, as far as it is acted on, with its defaults. */
+/**
+ * Describes a ValidatingAdmissionPolicy (admissionregistration.k8s.io/v1): the fields that are used here, with their
+ * defaults filled in.
+ */
 export interface ValidatingAdmissionPolicy extends KubeObject {
   spec: {
     failurePolicy: 'Fail' | 'Ignore'

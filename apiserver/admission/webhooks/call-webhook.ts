@@ -11,7 +11,10 @@ import { denied, FailedCall } from './refusals.ts'
 const userAgent = 'kube-apiserver-admission'
 const harmless = ['None', 'NoneOnDryRun']
 
-/** Asks a webhook; resolves to what it allowed. Rejects with the StatusError of its denial, or a FailedCall. */
+/**
+ * Calls a webhook, and resolves to its response if the response allows the request. Rejects with the StatusError of its
+ * denial, or with a FailedCall.
+ */
 export async function callWebhook(
   client: WebhookClient,
   attributes: AdmissionAttributes,

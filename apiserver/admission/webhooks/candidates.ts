@@ -78,8 +78,9 @@ export class Candidates<T extends Matching> {
 }
 
 /**
- * The request's own version, the first, where a rule names it; else, if it may be, the first that an earlier rule
- * names.
+ * Returns the version in which a webhook's rules match: the request's own version (the first given) if any rule matches
+ * it. Otherwise, if matchPolicy is Equivalent, returns the version that the earliest rule matches; undefined if none
+ * does.
  */
 export function matchedDefinition(
   { rules = [], matchPolicy }: Matching,

@@ -16,8 +16,8 @@ export interface MutatingContext extends WebhookContext {
 }
 
 /**
- * Asks mutating webhooks, one after the other, each about what those before it left of the object. When one has changed
- * it, those that want to (reinvocationPolicy) are asked once more. Upstream: webhook/mutating/dispatcher.go.
+ * Calls mutating webhooks one after the other; each sees the changes of the earlier ones. After a webhook has changed
+ * the object, webhooks with reinvocationPolicy IfNeeded are called once more. Upstream: webhook/mutating/dispatcher.go.
  */
 export function mutatingWebhooks(context: MutatingContext): AdmissionPlugin {
   return {

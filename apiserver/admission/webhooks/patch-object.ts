@@ -9,7 +9,7 @@ import { DecodeError, decodeObject } from '../../validation/decoder.ts'
 import { scanJson } from '../../validation/json-scanner.ts'
 import { convertObject, seenObjects } from '../seen-object.ts'
 
-/** Reads what a webhook wants to change. Throws a StatusError. */
+/** Parses a webhook's JSON patch. Throws a StatusError (500) if the text is neither a JSON list nor null. */
 export function readPatch(patch: string): JsonPatchOperation[] {
   let operations: unknown
   try {
@@ -25,8 +25,8 @@ export function readPatch(patch: string): JsonPatchOperation[] {
 }
 
 /**
- * Changes the object of a write, in place, as a webhook wants it; says whether that changed anything. Throws a
- * StatusError.
+ * Applies a webhook's patch to the object of a write, in place, and resolves to whether the patch changed anything.
+ * Rejects with a StatusError.
  */
 export async function patchObject(
   attributes: AdmissionAttributes,

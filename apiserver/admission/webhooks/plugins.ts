@@ -11,10 +11,10 @@ import { mutatingWebhooks } from './mutating.ts'
 import { validatingWebhooks } from './validating.ts'
 import { registeredWebhooks } from './webhook.ts'
 
-/** All objects of a kind that others are decided by. */
+/** Holds all objects of a kind of admission configuration, and when they last changed. */
 export interface Followed {
   objects(): Iterable<KubeObject>
-  /** Rises with each change of them. */
+  /** Returns a number that rises with each change of the objects. */
   version(): number
 }
 

@@ -2,7 +2,7 @@
 import { StatusError } from '../../../shared/api/status-error.ts'
 import type { ReviewResponse } from '../admission-review.ts'
 
-/** A webhook could not be asked, or said nothing that counts: its failurePolicy decides what follows. */
+/** A call to a webhook failed, or its answer is not valid; the webhook's failurePolicy decides the result. */
 export class FailedCall extends Error {
   constructor(webhook: string, why: string) {
     super(`failed calling webhook ${JSON.stringify(webhook)}: ${why}`)

@@ -2,13 +2,13 @@
 import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import type { Rule } from './webhook.ts'
 
-/** A resource as a request, or one that means the same, names it. */
+/** Describes the resource of a request, or of an equivalent request in another version. */
 export interface MatchedResource {
   group: string
   version: string
   plural: string
   subresource: string
-  /** Namespaces themselves are not. */
+  /** False for Namespaces themselves. */
   namespaced: boolean
   operation: AdmissionAttributes['operation']
 }

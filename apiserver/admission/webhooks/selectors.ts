@@ -6,14 +6,17 @@ import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 
 const namespaces = { group: '', plural: 'namespaces' }
 
-/** The namespace of a request, which a Namespace is itself. */
+/** Returns the name of a request's namespace; for a request about a Namespace, the name of that Namespace. */
 export const namespaceOf = ({ definition, namespace, name }: AdmissionAttributes): string | undefined =>
   isNamespace(definition) ? name || undefined : namespace
 
 const isNamespace = ({ group, plural }: { group: string; plural: string }): boolean =>
   group === '' && plural === 'namespaces'
 
-/** The namespace that a request is about, as it will be. Throws NotFound. */
+/**
+ * Returns the Namespace of a request; for a write of a Namespace, the Namespace as the write leaves it. Throws NotFound
+ * if the Namespace does not exist.
+ */
 export function namespaceObject(attributes: AdmissionAttributes, lookup: Lookup): KubeObject | undefined {
   const name = namespaceOf(attributes)
   if (name === undefined) return undefined

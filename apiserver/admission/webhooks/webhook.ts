@@ -30,15 +30,18 @@ export interface MatchCondition {
   expression: string
 }
 
-/** A webhook that is in force. */
+/** Holds a registered webhook with its parsed selectors. */
 export interface RegisteredWebhook extends Webhook {
-  /** Unlike any other's. */
+  /** The ID is unique among all webhooks. */
   id: string
   namespaces: LabelSelector
   objects: LabelSelector
 }
 
-/** All webhooks of all configurations, in the order in which they are asked: by the names of the configurations. */
+/**
+ * Returns all webhooks of all configurations, in the order in which they are called: by the names of the
+ * configurations.
+ */
 export function registeredWebhooks(configurations: Iterable<KubeObject>): RegisteredWebhook[] {
   const byName = [...configurations].sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))
   return byName.flatMap(({ metadata, webhooks }) =>

@@ -35,7 +35,7 @@ export interface CompileFailure {
   field: 'rule' | 'messageExpression'
   text: string
 }
-/** The rules that stand directly in a schema. */
+/** Holds the compiled rules of one schema, without those of the schemas below it. */
 export interface CompiledSchema {
   /** A value as rules see it. */
   convert(value: unknown): unknown
@@ -44,7 +44,10 @@ export interface CompiledSchema {
 
 const cache = new WeakMap<JSONSchemaProps, CompiledSchema>()
 
-/** Compiled once; with the size of values of the schema, also the most that rules cost. */
+/**
+ * Compiles the rules of a schema, once. If `size` (the size of the schema's values) is given, the result also has the
+ * highest cost of each rule.
+ */
 export function compileRules(schema: JSONSchemaProps, root: boolean, size?: SchemaSize): CompiledSchema {
   const known = size === undefined ? cache.get(schema) : undefined
   if (known !== undefined) return known

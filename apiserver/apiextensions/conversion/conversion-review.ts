@@ -28,8 +28,8 @@ interface Response {
 }
 
 /**
- * The objects of an answer, with their own metadata but labels and annotations. Throws a StatusError in upstream's
- * words.
+ * Returns the converted objects of an answer; of their metadata, only labels and annotations come from the webhook.
+ * Throws a StatusError in upstream's words.
  */
 export function convertedObjects(answer: Record<string, unknown>, request: ConversionRequest): KubeObject[] {
   const { version, objects, desiredAPIVersion } = request
@@ -62,7 +62,10 @@ export function convertedObjects(answer: Record<string, unknown>, request: Conve
   })
 }
 
-/** `stable.example.com/v1, Kind=Foo`, and for many `Kind=FooList`. */
+/**
+ * Returns the type of the objects as messages show it: `stable.example.com/v1, Kind=Foo`, or `Kind=FooList` for several
+ * objects.
+ */
 export const typeOf = (objects: readonly KubeObject[]): string =>
   `${objects[0]?.apiVersion}, Kind=${objects[0]?.kind}${objects.length > 1 ? 'List' : ''}`
 

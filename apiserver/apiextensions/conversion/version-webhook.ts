@@ -16,7 +16,7 @@ const maxRemembered = 256
 const timeoutSeconds = 30
 const userAgent = 'kube-apiserver'
 
-/** The other versions of one custom resource, which a webhook makes. */
+/** Holds the options for converting the versions of one custom resource by its webhook. */
 export interface VersionWebhookOptions {
   client: WebhookClient
   clientConfig: ClientConfig

@@ -8,7 +8,7 @@ import type { FieldError } from '../../validation/field-errors.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { rulesOf } from '../cel/rule-check.ts'
 
-/** Every default is itself a value that its schema specifies and allows. */
+/** Checks that every default is a value that its schema specifies and allows. */
 export function validateDefaults(schema: JSONSchemaProps, path: string, work: SchemaWork): FieldError[] {
   return [
     ...(schema.default === undefined || work.isSpent ? [] : validateDefault(schema, `${path}.default`, work)),

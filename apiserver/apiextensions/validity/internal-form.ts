@@ -40,7 +40,7 @@ export function internalForm(spec: CustomResourceDefinitionSpec): InternalSpec {
   }
 }
 
-/** Versions as messages print them: the internal Go type as JSON. */
+/** Returns the versions as messages print them: the internal Go type as JSON. */
 export const printVersions = (versions: CustomResourceDefinitionVersion[]): unknown =>
   versions.map((version) => ({
     Name: version.name,
@@ -172,7 +172,7 @@ export function printSchema(schema: JSONSchemaProps | undefined): unknown {
   )
 }
 
-/** Names of the fields that are set, as the Go type has them. */
+/** Returns the names of the fields that are set, as the Go type names them. */
 export const fieldsSet = (schema: JSONSchemaProps): string[] =>
   SCHEMA_FIELDS.filter(([, name, zero]) => schema[name] !== undefined && schema[name] !== zero).map(
     ([goName]) => goName,

@@ -3,7 +3,7 @@ import type { FieldError } from '../../validation/field-errors.ts'
 import { dns1035Label } from '../../validation/names.ts'
 import type { CustomResourceDefinitionNames } from '../custom-resource-definition.ts'
 
-/** Rules of spec.names and status.acceptedNames; what is absent is looked at by {@link requireNames}. */
+/** Validates spec.names or status.acceptedNames. Absent names are left to {@link requireNames}. */
 export function validateNames(names: CustomResourceDefinitionNames, path: string): FieldError[] {
   const label = (field: string, value = ''): FieldError[] => (value ? item(field, value) : [])
   const item = (field: string, value: string): FieldError[] => {

@@ -20,7 +20,7 @@ import {
   validateSubresources,
 } from './version-rules.ts'
 
-/** All rules of a CustomResourceDefinition's spec and status; `old`: what an update changes. */
+/** Validates a CustomResourceDefinition's spec and status. For an update, `old` is the definition before. */
 export function validateDefinition(crd: CustomResourceDefinition, old?: CustomResourceDefinition): FieldError[] {
   const versions = crd.spec.versions ?? []
   return [

@@ -47,7 +47,7 @@ const ALLOWED_AT_ROOT = [
   'XValidations',
 ]
 
-/** Rules for a version's schema; `path` ends before openAPIV3Schema. `work`: that of all versions. */
+/** Validates a version's schema. `path` ends before openAPIV3Schema; `work` is the budget of all versions together. */
 export function validateSchema(
   schema: JSONSchemaProps | undefined,
   path: string,
