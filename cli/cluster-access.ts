@@ -65,7 +65,9 @@ export async function accessOf(file: string): Promise<ClusterAccess> {
     return await loadKubeconfig(file)
   } catch (error) {
     const { message } = inOneSentence(error as Error) ?? (error as Error)
-    throw new UsageError(message.includes(file) ? message : `${file} is no kubeconfig: ${message.split('\n')[0]}`)
+    throw new UsageError(
+      message.includes(file) ? message : `${file} is not a valid kubeconfig: ${message.split('\n')[0]}`,
+    )
   }
 }
 

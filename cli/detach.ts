@@ -59,7 +59,9 @@ export async function startDetached({
   try {
     const words = await Promise.race([child.firstWords, late.promise])
     if (words?.state === 'ready') return { url: words.url, pid: child.pid }
-    throw new ConfigError(words?.why ?? `it ended at once (${await child.ended})${lastWords(logFile)}${lowLimits()}`)
+    throw new ConfigError(
+      words?.why ?? `kubestage ${command} ended at once (${await child.ended})${lastWords(logFile)}${lowLimits()}`,
+    )
   } catch (error) {
     await child.end()
     throw error

@@ -36,7 +36,7 @@ export default command({
     if (rest.length > 0 || wanted !== (argument !== undefined)) throw new UsageError(`usage: kubestage fault ${usage}`)
     const { output } = values
     if (word === 'remove' && !/^\d+$/.test(argument ?? ''))
-      throw new UsageError(`"${argument}" is no ID of a fault; kubestage fault list shows them`)
+      throw new UsageError(`no fault with ID "${argument}"; kubestage fault list shows them`)
     if (word === 'add') {
       const fault = await askServer<Fault>(values, {
         method: 'POST',

@@ -21,7 +21,7 @@ const verbsOption: OptionType<string> = { ...text, placeholder: 'VERB,…', from
 function checkVerbs(value: string): string {
   const unknown = value.split(',').find((verb) => !verbs.includes(verb))
   if (unknown === undefined) return value
-  throw new Error(`knows no verb "${unknown}"; ${suggestion(unknown, verbs)}`)
+  throw new Error(`has an unknown verb "${unknown}"; ${suggestion(unknown, verbs)}`)
 }
 
 const filterOption = (help: string) => option(text, { default: '', help })

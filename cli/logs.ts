@@ -33,7 +33,7 @@ export default command({
       throw notOurs(stateDir, 'its log is where it was started, as with docker-compose logs')
     if (!isThere(file))
       throw new ConfigError(
-        `there is no ${file}: nothing has written it in ${stateDir}, or --state-dir names another folder`,
+        `${file} does not exist: the program has not run with state folder ${stateDir}; name another with --state-dir`,
       )
     const descriptor = openSync(file, 'r')
     copy(descriptor)

@@ -52,9 +52,9 @@ const say = (line: string): void => void process.stderr.write(`kubestage: ${line
 const isTaken = (file: string): boolean => existsSync(file) && statSync(file).size > 0
 
 function checkFile(file: string, append: boolean): void {
-  if (append && !isTaken(file)) throw new ConfigError(`${file} is not there, or empty: leave out --append`)
+  if (append && !isTaken(file)) throw new ConfigError(`${file} does not exist, or is empty; leave out --append`)
   if (!append && existsSync(file))
-    throw new ConfigError(`${file} is there already: pass --append to go on with it, or name another file`)
+    throw new ConfigError(`${file} already exists; use --append to continue it, or name another file`)
 }
 
 async function openFile(file: string, append: boolean): Promise<RecordWriter> {

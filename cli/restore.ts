@@ -34,6 +34,6 @@ function readSnapshot(file: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new UsageError(`${file} is no snapshot, or damaged; kubestage snapshot FILE makes one`)
+    throw new UsageError(`${file} is not a valid snapshot; kubestage snapshot FILE makes one`)
   }
 }

@@ -29,5 +29,7 @@ export async function awaitServer(
     }
   }
   if (await withinLimit(resources.synced(), patienceMs, machine)) return
-  throw new ConfigError(`the API server at ${place} does not say what it serves: may this user read /apis?`)
+  throw new ConfigError(
+    `the API server at ${place} does not answer discovery requests; check that this user may read /apis`,
+  )
 }

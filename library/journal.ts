@@ -95,7 +95,7 @@ export class ClusterJournal {
 function checkFilter(filter: JournalFilter): void {
   const known = [...filterFields, 'code']
   const unknown = Object.keys(filter).find((field) => !known.includes(field))
-  if (unknown !== undefined) throw new Error(`a request has no ${unknown}; it has ${known.join(', ')}`)
+  if (unknown !== undefined) throw new Error(`unknown field "${unknown}"; a request has ${known.join(', ')}`)
   parseFilter({ ...filter })
 }
 

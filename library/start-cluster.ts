@@ -79,7 +79,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
     },
     afterTest: async (test) => records?.afterTest(test),
     async keepRecord(name, message) {
-      if (!records) throw new Error('keepRecord needs to know where records go: startCluster({ recordOnFailure })')
+      if (!records) throw new Error('keepRecord needs a folder for records: startCluster({ recordOnFailure })')
       return records.keep(name, message)
     },
     killKubelet(nodeName = 'node-1') {

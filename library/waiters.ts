@@ -72,7 +72,7 @@ export function createWaiters(client: Client, clock: Clock, closing: AbortSignal
     closing.throwIfAborted()
     const wanted = `${resource.plural}${name === undefined ? '' : ` ${name}`}${labelSelector ? ` (${labelSelector})` : ''}`
     throw new Error(
-      `timed out after ${timeout} waiting for ${wanted}; ${last ? `last seen: ${show(last)}` : 'there was none'}`,
+      `timed out after ${timeout} waiting for ${wanted}; ${last ? `last seen: ${show(last)}` : 'no such object was seen'}`,
     )
   }
   return {

@@ -104,7 +104,7 @@ function checkRule(given: FaultRule): FaultRule {
   if (!isMap(given)) throw badRequest('a fault is a map of fields')
   const { probability, seed, times, then } = given
   for (const field of Object.keys(given)) {
-    if (!ruleFields.includes(field)) throw badRequest(`a fault has no ${field}; it has ${ruleFields.join(', ')}`)
+    if (!ruleFields.includes(field)) throw badRequest(`unknown field "${field}"; a fault has ${ruleFields.join(', ')}`)
   }
   if (probability !== undefined && !(Number(probability) >= 0 && Number(probability) <= 1)) {
     throw badRequest(`probability must be from 0 to 1, not ${JSON.stringify(probability)}`)

@@ -56,7 +56,7 @@ export function parseFilter(given: Readonly<Record<string, unknown>>): RequestFi
 /** A filter with a verb that no request has would select nothing, and never say so. */
 function checkVerbs(given: OneOrMore): void {
   const unknown = [given].flat().find((verb) => !verbs.includes(verb))
-  if (unknown !== undefined) throw badRequest(`verb ${JSON.stringify(unknown)} is none; ${suggestion(unknown, verbs)}`)
+  if (unknown !== undefined) throw badRequest(`unknown verb ${JSON.stringify(unknown)}; ${suggestion(unknown, verbs)}`)
 }
 
 export function isMeant(filter: RequestFilter, request: ObservedRequest): boolean {

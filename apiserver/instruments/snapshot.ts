@@ -63,7 +63,7 @@ async function restoreSnapshot(
 }
 
 function checkSnapshot(value: unknown): Snapshot {
-  if (!isSnapshot(value)) throw badRequest('this is no snapshot of a cluster')
+  if (!isSnapshot(value)) throw badRequest('not a valid snapshot of a cluster')
   return value
 }
 

@@ -24,7 +24,7 @@ export async function perl(): Promise<Finding> {
   const found = await tryProgram('perl', ['-e', 'printf "%vd", $^V'])
   if (found) return { name, state: 'good', found }
   const remedy = 'install perl, which starts containers; --kubelet=false needs none, and has no pods'
-  return { name, state: 'bad', found: 'there is none on PATH', remedy }
+  return { name, state: 'bad', found: 'not found on PATH', remedy }
 }
 
 /** The levels there are, from the most that a container may have for itself to the least. */

@@ -22,7 +22,7 @@ export async function kubectl(): Promise<Finding> {
   const versions = await Promise.all(files.map(versionOf))
   const found = files.map((file, index) => `${versions[index] ?? 'of no known version'} (${file})`).join(', ')
   const remedy = `install kubectl 1.${oldestMinor} or newer, or use any other client of the Kubernetes API`
-  if (files.length === 0) return { name, state: 'degraded', found: 'there is none on PATH', remedy }
+  if (files.length === 0) return { name, state: 'degraded', found: 'not found on PATH', remedy }
   const minor = Number(/^v1\.(\d+)/.exec(versions[0] ?? '')?.[1])
   return minor >= oldestMinor ? { name, state: 'good', found } : { name, state: 'degraded', found, remedy }
 }
@@ -44,7 +44,7 @@ export async function docker(): Promise<Finding> {
   const compose = (plugin ?? standalone)?.trim()
   const remedy = 'only docker-compose up needs it; pods need none'
   if (client === undefined)
-    return { name, state: 'degraded', found: 'there is none on PATH', remedy: `install docker: ${remedy}` }
+    return { name, state: 'degraded', found: 'not found on PATH', remedy: `install docker: ${remedy}` }
   if (!daemon)
     return {
       name,

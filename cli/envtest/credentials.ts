@@ -58,7 +58,7 @@ function readPair(flags: string, { cert, key }: KeyPair): KeyPair {
     createSecureContext(pair)
     return pair
   }
-  return explained(read, `${flags}: ${cert} and ${key} are no certificate in PEM with its key`)
+  return explained(read, `${flags}: ${cert} and ${key} are not a certificate in PEM and its key`)
 }
 
 function explained<Value>(read: () => Value, otherwise: string): Value {

@@ -4,7 +4,7 @@ import { ConfigError } from '../../shared/config/option.ts'
 export function refuseUnknown(flags: ReadonlyMap<string, string>, known: Pick<ReadonlySet<string>, 'has'>[]): void {
   for (const name of flags.keys()) {
     if (!known.some((names) => names.has(name)))
-      throw new ConfigError(`unknown flag: --${name}; --help lists those that count`)
+      throw new ConfigError(`unknown flag: --${name}; --help lists the known flags`)
   }
 }
 

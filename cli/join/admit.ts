@@ -25,7 +25,7 @@ export async function admit(folder: NodeFolder, wanted: Admission): Promise<Join
   if (joined.servers.length === 0)
     throw new UsageError(`no node has joined from ${folder.root} yet: join with ${printed}`)
   if (subdomainMessages(joined.nodeName).length > 0)
-    throw new UsageError(`this machine's name ${joined.nodeName} cannot be a node's: choose one with --node-name`)
+    throw new UsageError(`this machine's name ${joined.nodeName} is not a valid node name: choose one with --node-name`)
   await joinAnew(folder, joined, wanted)
   return joined
 }

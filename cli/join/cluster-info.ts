@@ -25,7 +25,7 @@ export interface Expected {
  */
 export function trustedCa(data: Readonly<Record<string, string>> = {}, { place, token, pins }: Expected): string {
   const content = data.kubeconfig
-  if (!content) throw new ConfigError(`${place}: cluster-info names no cluster: it is not made for joining by a token`)
+  if (!content) throw new ConfigError(`${place}: cluster-info has no kubeconfig, so nodes cannot join with a token`)
   const signature = data[`jws-kubeconfig-${token.id}`]
   if (!signature)
     throw new UnsignedError(

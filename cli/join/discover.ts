@@ -58,7 +58,7 @@ async function ask(server: string, { clock, ...expected }: DiscoverOptions): Pro
   const again = await readInfo({ server, ca }, clock)
   if (again.kubeconfig !== first.kubeconfig)
     throw new ConfigError(
-      `${place}: cluster-info differs over a connection that the CA proves: it was changed on its way`,
+      `${place}: cluster-info differs when it is read over a connection verified with the CA: it was changed in transit`,
     )
   return { server, ca }
 }
@@ -79,7 +79,7 @@ function explained(error: NodeJS.ErrnoException, { server, ca }: ClusterAccess):
   if (error instanceof StatusError) {
     if (error.code === 429 || error.code >= 500) return new UnreachableError(`${host}: ${error.message}`)
     return new ConfigError(
-      `${host} shows no ConfigMap cluster-info in kube-public to a newcomer (${error.message}): is it the API server of Kubestage, or of a cluster made by kubeadm?`,
+      `${host} does not serve ConfigMap kube-public/cluster-info to clients without credentials (${error.message}): is it the API server of Kubestage, or of a cluster made by kubeadm?`,
     )
   }
   if (ca !== undefined && /CERT|SIGNATURE|ISSUER/.test(error.code ?? ''))

@@ -52,7 +52,7 @@ function urlOf(place: string): string {
   const url = URL.parse(place.includes('://') ? place : `https://${place}`)
   const isWhole = place.includes('://') || /:\d+$/.test(place)
   if (url?.protocol === 'https:' && isWhole && /^\/?$/.test(url.pathname) && !url.search && !url.hash) return url.origin
-  throw new UsageError(`${JSON.stringify(place)} is no API server: name it as HOST:PORT, such as 192.0.2.10:6443`)
+  throw new UsageError(`invalid API server address ${JSON.stringify(place)}; use HOST:PORT, such as 192.0.2.10:6443`)
 }
 
 function pinOf(text: string): string {

@@ -20,7 +20,7 @@ export function parseTarget(text: string): TargetName {
   const [, word = '', name = ''] = /^([a-z]+)\/([a-z0-9]([-a-z0-9.]*[a-z0-9])?)$/.exec(text) ?? []
   const kind = Object.hasOwn(kinds, word) ? kinds[word] : undefined
   if (kind) return { kind, name }
-  throw new UsageError(`"${text}" names no target: write svc/NAME, pod/NAME or deploy/NAME`)
+  throw new UsageError(`invalid target "${text}"; use svc/NAME, pod/NAME or deploy/NAME`)
 }
 
 /** A port of a Service: EndpointSlices have its number on each pod under the same name. */

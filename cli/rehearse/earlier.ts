@@ -45,7 +45,7 @@ async function filesOf(pattern: string): Promise<string[]> {
 function readReport(file: string): Earlier {
   const report = earlierOf(basename(file).replace(/\.json$/i, ''), parsed(file))
   if (report) return report
-  throw new UsageError(`${file} is no report of kubestage rehearse: make one with -o json`)
+  throw new UsageError(`${file} is not a report of kubestage rehearse: make one with -o json`)
 }
 
 function parsed(file: string): unknown {

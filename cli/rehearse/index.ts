@@ -111,7 +111,7 @@ async function workloadsOf(positionals: readonly string[], afterDashes: readonly
   const sorted = sortObjects(await readManifests(named))
   for (const { kind, metadata } of sorted.hooks)
     process.stderr.write(
-      `kubestage: ${kind} ${metadata.name} is left out: a hook of its chart is no part of the application\n`,
+      `kubestage: ${kind} ${metadata.name} is left out: hooks of a chart are not part of the application\n`,
     )
   if (sorted.workloads.length === 0) throw new UsageError(`${named.join(', ')}: no workloads found`)
   return sorted
@@ -121,7 +121,7 @@ function checkWay(name: string): void {
   if (ways.some((way) => way.name === name)) return
   const known = ways.map((way) => way.name)
   const near = nearest(name, known)
-  throw new UsageError(`there is no way "${name}"; ${near ? `did you mean ${near}?` : `there are ${known.join(', ')}`}`)
+  throw new UsageError(`unknown way "${name}"; ${near ? `did you mean ${near}?` : `there are ${known.join(', ')}`}`)
 }
 
 function checkLoad(url: string): void {

@@ -25,7 +25,7 @@ export function checkElectionTimes({ leaseDurationMs, renewDeadlineMs, retryPeri
   }
   if (leaseDurationMs < 1000 || leaseDurationMs % 1000 !== 0) refuse('lease-duration', 'whole seconds, at least 1s')
   if (leaseDurationMs <= renewDeadlineMs) refuse('lease-duration', 'longer than --leader-elect-renew-deadline')
-  if (retryPeriodMs < 1) refuse('retry-period', 'longer than nothing')
+  if (retryPeriodMs < 1) refuse('retry-period', 'longer than 0s')
   if (renewDeadlineMs <= retryPeriodMs * jitterFactor)
     refuse('renew-deadline', `longer than ${jitterFactor} times --leader-elect-retry-period`)
 }

@@ -35,7 +35,7 @@ export async function* readRecord(
     isFirst = false
     if (line) yield line as unknown as RecordLine
   }
-  if (isFirst) throw new RecordError(`${name} is no record: it has no whole line`)
+  if (isFirst) throw new RecordError(`${name} is not a valid record: it has no complete line`)
 }
 
 /** Undefined for a line that is too long. */
@@ -88,7 +88,7 @@ function parse(bytes: Uint8Array): Record<string, unknown> | undefined {
 
 function checkHeader(line: Record<string, unknown> | undefined, name: string): void {
   if (line?.type !== 'HEADER' || line.format !== recordFormat)
-    throw new RecordError(`${name} is no record of Kubestage: kubestage record FILE writes one`)
+    throw new RecordError(`${name} is not a record of Kubestage: kubestage record FILE writes one`)
   const { version } = line
   if (Number.isSafeInteger(version) && Number(version) >= 1 && Number(version) <= recordVersion) return
   throw new RecordError(

@@ -86,7 +86,7 @@ t.test('a mistake is one sentence that names the flag', async (t) => {
     [['--client-ca-file=missing.crt'], '--client-ca-file: missing.crt has no certificates in PEM: ENOENT'],
     [[`--client-ca-file=${pem}`], `--client-ca-file: ${pem} has no certificates in PEM\n`],
     [[`--service-account-signing-key-file=${pem}`], `${pem} has no private key in PEM\n`],
-    [[`--tls-cert-file=${pem}`, `--tls-private-key-file=${pem}`], `${pem} are no certificate in PEM with its key\n`],
+    [[`--tls-cert-file=${pem}`, `--tls-private-key-file=${pem}`], `${pem} are not a certificate in PEM and its key\n`],
     [['--bind-address=192.0.2.1'], 'this machine has no address 192.0.2.1; choose another with --bind-address'],
   ] as const) {
     const server = start(t, 'kube-apiserver', ['--secure-port=0', `--cert-dir=${folder}/mistakes`, ...args])

@@ -79,7 +79,7 @@ t.test('bad input', async (t) => {
   await refused(/usage: kubestage export FILE/, file, '--svg', '--html')
   await refused(/cannot read .*none|none.* does not exist|no such file/i, join(folder, 'none'), '--svg')
   await refused(/cannot read .*: it is a folder/, folder, '--svg')
-  await refused(/is no record/, join(repository, 'package.json'), '--svg')
+  await refused(/is not a record/, join(repository, 'package.json'), '--svg')
   await refused(/no pod that --select app=none fits; it has web-/, file, '--svg', '--select=app=none')
   await refused(
     /no workload that --select=? ?other fits; it has web/,

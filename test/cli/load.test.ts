@@ -21,7 +21,7 @@ t.test('targets', (t) => {
   t.same(parseTarget('deployments/shop.v2'), { kind: 'deployment', name: 'shop.v2' })
   t.same(parseTarget('po/a'), { kind: 'pod', name: 'a' })
   for (const text of ['shop', 'svc/', 'svc/Shop', 'job/a', 'svc/a/b', '__proto__/a', 'http://example.com/'])
-    t.throws(() => parseTarget(text), { name: 'UsageError', message: /names no target: write svc\/NAME/ }, text)
+    t.throws(() => parseTarget(text), { name: 'UsageError', message: /invalid target ".*"; use svc\/NAME/ }, text)
   t.end()
 })
 

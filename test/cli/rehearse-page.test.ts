@@ -150,7 +150,9 @@ t.test('earlier reports are files or patterns; what is no report is refused', as
   await t.rejects(readEarlier([join(folder, 'none.json')]), { message: /none\.json: no such file$/ })
   await t.rejects(readEarlier([folder]), { message: /cannot be read: it is a folder$/ })
   for (const text of ['', '{', '[]', '{"workloads": {}}', '{"workloads": [{"name": "a"}]}', 'null'])
-    await t.rejects(readEarlier([file('bad.json', text)]), { message: /bad\.json is no report of kubestage rehearse/ })
+    await t.rejects(readEarlier([file('bad.json', text)]), {
+      message: /bad\.json is not a report of kubestage rehearse/,
+    })
 })
 
 t.test('in a browser: links open the deaths, every text is text, and it is accessible', async (t) => {

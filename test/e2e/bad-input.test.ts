@@ -276,9 +276,9 @@ t.test('programs that are missing', async (t) => {
   const doctor = await run(['doctor', '--port=0'])
   t.equal(doctor.code, 1)
   for (const sentence of [
-    /perl +bad +there is none on PATH\n +install perl, /,
-    /kubectl +degraded +there is none on PATH\n +install kubectl /,
-    /docker +degraded +there is none on PATH\n +install docker: only docker-compose up needs it/,
+    /perl +bad +not found on PATH\n +install perl, /,
+    /kubectl +degraded +not found on PATH\n +install kubectl /,
+    /docker +degraded +not found on PATH\n +install docker: only docker-compose up needs it/,
   ]) {
     t.match(doctor.output, sentence)
   }

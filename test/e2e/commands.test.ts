@@ -74,8 +74,11 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
     output: /then must be a map with one of status/,
   })
   t.match(await ask('fault', 'remov', '9'), { code: 2, output: /did you mean remove\?/ })
-  t.match(await ask('journal', '--verb=gett'), { code: 2, output: /knows no verb "gett"; did you mean get\?/ })
-  t.match(await ask('fault', 'remove', 'a'), { code: 2, output: /"a" is no ID of a fault/ })
+  t.match(await ask('journal', '--verb=gett'), { code: 2, output: /has an unknown verb "gett"; did you mean get\?/ })
+  t.match(await ask('fault', 'remove', 'a'), {
+    code: 2,
+    output: /no fault with ID "a"; kubestage fault list shows them/,
+  })
   t.match(await ask('fault', 'remove', '9'), { code: 1, output: /faults.kubestage.dev "9" not found/ })
   t.match(await ask('fault', 'clear'), { code: 0, output: 'ID   HITS   RULE\n' })
 
@@ -86,12 +89,12 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   writeFileSync(join(folder, 'none.json'), '{}')
   t.match(await ask('restore', join(folder, 'none.json')), {
     code: 2,
-    output: 'kubestage: this is no snapshot of a cluster\n',
+    output: 'kubestage: not a valid snapshot of a cluster\n',
   })
   writeFileSync(join(folder, 'half.json'), '{\n"entries": [')
   t.match(await ask('restore', join(folder, 'half.json')), {
     code: 2,
-    output: /^kubestage: \S+half.json is no snapshot, or damaged; kubestage snapshot FILE makes one\n$/,
+    output: /^kubestage: \S+half.json is not a valid snapshot; kubestage snapshot FILE makes one\n$/,
   })
   t.match(await ask('restore', join(folder, 'absent.json')), {
     code: 2,
@@ -113,7 +116,7 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   t.match((await ask('logs', 'kubelet')).output, /"msg":"ready"/)
   t.match(await ask('logs', 'nonsense'), {
     code: 2,
-    output: /logs has no "nonsense" \(kubestage logs --help lists all\)/,
+    output: /unknown argument "nonsense" of kubestage logs \(kubestage logs --help lists all\)/,
   })
   const following = startCommand(t, ['journal', '--follow', here])
   const followed = following.printed('/api/v1/namespaces/default/configmaps').finally(() => {
@@ -167,7 +170,10 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
       output: /belongs to another running cluster: stop that, or/,
     })
     writeFileSync(join(folder, 'state', 'kubeconfig'), '{{{')
-    t.match(await run(t, 'clock', found), { code: 2, output: /^kubestage: \S+kubeconfig is no kubeconfig: .*\n$/ })
+    t.match(await run(t, 'clock', found), {
+      code: 2,
+      output: /^kubestage: \S+kubeconfig is not a valid kubeconfig: .*\n$/,
+    })
     t.match(await run(t, 'clock', `--kubeconfig=${folder}/none`), { code: 2, output: /none: there is no such file/ })
   })
 
@@ -200,7 +206,7 @@ t.test('what cannot start in the background says why', async (t) => {
   t.ok(findings.every(({ state }: { state: string }) => state === 'good' || state === 'degraded'))
   const env = { ...process.env, PATH: folder }
   const withoutPrograms = spawnSync(process.execPath, [cli, 'doctor', '--port=0'], { env, encoding: 'utf8' })
-  t.match(withoutPrograms, { status: 1, stdout: /perl +bad +there is none on PATH\n +install perl/ })
+  t.match(withoutPrograms, { status: 1, stdout: /perl +bad +not found on PATH\n +install perl/ })
 })
 
 t.test('a config file may say what other commands want to know', async (t) => {
@@ -297,7 +303,10 @@ t.test('images of a configuration', async (t) => {
   t.equal(code, 0, 'nobody knows for sure')
   t.match(output, /absent +web +\S+\/sh +no \/app\/none\.sh\?\n.*script +web +\S+\/sh\n.*program +web +\/app\/run\n/)
   t.match(output, /^kubestage: \/app\/none\.sh is not on this machine, nor is a volume mounted there$/m)
-  t.match(await tell('wich', ...here), { code: 2, output: /image has no "wich"; did you mean which\?/ })
+  t.match(await tell('wich', ...here), {
+    code: 2,
+    output: /unknown argument "wich" of kubestage image; did you mean which\?/,
+  })
 })
 
 /** What each shell completes of `up --det`, `status -o y` and `restore snap`; its own machinery is called as a key press calls it. */

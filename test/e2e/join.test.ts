@@ -209,7 +209,7 @@ t.test('what is wrong is one sentence, and leaves nothing', async (t) => {
       'address',
       printed.replace(`127.0.0.1:${port}`, '127.0.0.1'),
       2,
-      /"127\.0\.0\.1" is no API server: name it as HOST:PORT/,
+      /invalid API server address "127\.0\.0\.1"; use HOST:PORT/,
     ],
     [
       'live node',
@@ -243,7 +243,7 @@ t.test('what is wrong is one sentence, and leaves nothing', async (t) => {
   const unnamed = { servers: [`https://127.0.0.1:${port}`], ownName: undefined, machineName: 'my_machine', pins: [] }
   await t.rejects(admit(new NodeFolder(join(machine.folder, 'unnamed')), { ...unnamed, skipsPins: true }), {
     name: 'UsageError',
-    message: "this machine's name my_machine cannot be a node's: choose one with --node-name",
+    message: "this machine's name my_machine is not a valid node name: choose one with --node-name",
   })
   const busy = await machine.run(`${printed} --node-name busy --kubelet-port ${takenPort}`)
   t.match(busy, {

@@ -265,7 +265,7 @@ t.test('what cannot be sent', async (t) => {
       /no pod of pod unready within 0 s: none of its 1 pods is Ready|: no pod runs/,
     ),
     refused(['deploy/none'], 1, 'deployments.apps "none" not found'),
-    refused(['shop'], 2, '"shop" names no target: write svc/NAME, pod/NAME or deploy/NAME'),
+    refused(['shop'], 2, 'invalid target "shop"; use svc/NAME, pod/NAME or deploy/NAME'),
     refused([], 2, 'usage: kubestage load svc/NAME'),
     refused(['svc/empty', '--rate=2000'], 2, '--rate must be a number from 0.1 to 1000, not 2000'),
     refused(['svc/empty', '--duration=2h'], 2, '--duration must be a duration from 1s to 1h'),

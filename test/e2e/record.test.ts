@@ -60,10 +60,10 @@ t.test('kubestage record', async (t) => {
       t.equal(await command.ended, 1)
       return command.output()
     }
-    t.match(await ended(file), /is there already: pass --append to go on with it, or name another file/)
+    t.match(await ended(file), /already exists; use --append to continue it, or name another file/)
     const other = join(folder, 'other.yaml')
     writeFileSync(other, 'kind: Pod\n')
-    t.match(await ended(other, '--append'), /other\.yaml is no record of Kubestage/)
+    t.match(await ended(other, '--append'), /other\.yaml is not a record of Kubestage/)
     t.equal(readFileSync(other, 'utf8'), 'kind: Pod\n')
     t.match(await ended(join(folder, 'none'), '--append'), /leave out --append/)
     const before = (await linesOf(file)).length
@@ -93,7 +93,7 @@ t.test('kubestage record', async (t) => {
     t.equal(await command.ended, 0)
     const wrong = startCommand(t, ['ui', join(folder, 'other.yaml')])
     t.equal(await wrong.ended, 2)
-    t.match(wrong.output(), /is no record of Kubestage/)
+    t.match(wrong.output(), /is not a record of Kubestage/)
   })
 
   await t.test('and a running cluster by kubestage ui', async (t) => {

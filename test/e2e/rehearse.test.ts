@@ -164,12 +164,12 @@ t.test('what cannot be rehearsed is one sentence', async (t) => {
   t.same(await run('none.yaml'), [2, 'kubestage: none.yaml: no such file\n'])
   t.match(await run(`${empty}/map.yaml`), [2, /map\.yaml: no workloads found\n$/])
   t.match(await run(`${empty}/bad.yaml`), [2, /bad\.yaml:\d+: /])
-  t.match(await run('--ways=explode', file), [2, /^kubestage: there is no way "explode"; there are delete, update/])
+  t.match(await run('--ways=explode', file), [2, /^kubestage: unknown way "explode"; there are delete, update/])
   t.match(await run('--ways=tain', file), [2, /did you mean taint\?\n$/])
   t.match(await run('--earlier=report.json', file), [2, /^kubestage: --earlier needs -o html\n$/])
   t.match(await run('-o=html', `--earlier=${file}`, file), [
     2,
-    /good\.yaml is no report of kubestage rehearse: make one/,
+    /good\.yaml is not a report of kubestage rehearse: make one/,
   ])
   t.match(await run('--load=ftp://pod/', file), [2, /^kubestage: load must be an address such as/])
 })

@@ -138,7 +138,7 @@ t.test('what cannot be a token is refused before anything is asked', async (t) =
     '--ttl must be a duration such as 500ms, 30s or 1m30s, not "soon"': ['create', '--ttl=soon'],
     '"ABCDEF" is neither a token ([a-z0-9]{6}.[a-z0-9]{16}) nor its id ([a-z0-9]{6})': ['delete', 'ABCDEF'],
     'usage: kubestage token delete (TOKEN | ID)…': ['delete'],
-    'token has no "crate"; did you mean create? (kubestage token --help lists all)': ['crate'],
+    'unknown argument "crate" of kubestage token; did you mean create? (kubestage token --help lists all)': ['crate'],
   }
   for (const [message, args] of Object.entries(refused)) {
     const typed = resolveOptions(tokens.options, { args: [...args, here], env: {} })

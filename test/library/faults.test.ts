@@ -165,7 +165,7 @@ t.test('a rule that makes no sense is refused with what would', async (t) => {
   const { faults } = await start(t)
   const add = (rule: object) => () => faults.add(rule as FaultRule)
   t.throws(add({ verb: 'get' }), /then must be a map with one of status, delay, reset, dropWatch, stale/)
-  t.throws(add({ verbs: 'get', then: { reset: true } }), /a fault has no verbs; it has verb, resource/)
+  t.throws(add({ verbs: 'get', then: { reset: true } }), /unknown field "verbs"; a fault has verb, resource/)
   t.throws(add({ then: { status: 200 } }), /status must be a code from 400 to 599/)
   t.throws(add({ then: { delay: 'soon' } }), /delay must be a duration such as 500ms/)
   t.throws(add({ probability: 2, then: { reset: true } }), /probability must be from 0 to 1, not 2/)

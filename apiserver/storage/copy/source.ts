@@ -47,7 +47,7 @@ export async function readSqlite(file: string): Promise<Contents> {
 /** Throws a ConfigError for what is no snapshot. */
 export function readSnapshot(file: string): Contents {
   const value = parsed(textOf(file))
-  if (!isSnapshot(value)) throw new ConfigError(`${file} is no snapshot, or damaged; kubestage snapshot FILE makes one`)
+  if (!isSnapshot(value)) throw new ConfigError(`${file} is not a valid snapshot; kubestage snapshot FILE makes one`)
   const { revision = 1, entries } = value
   return { revision, entries: entries.map(({ key, value }) => ({ key, value, revision })) }
 }

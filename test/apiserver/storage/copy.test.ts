@@ -286,9 +286,9 @@ t.test('what cannot be read or written is named in one sentence', async (t) => {
     [`sqlite:${path('none.db')}`, `snapshot:${path('x')}`, /none\.db: no such file$/],
     [`snapshot:${path('none')}`, `snapshot:${path('x')}`, /none: no such file$/],
     [`snapshot:${path('folder')}`, `snapshot:${path('x')}`, /folder: cannot be read: it is a folder$/],
-    [`snapshot:${path('text')}`, `snapshot:${path('x')}`, /text is no snapshot, or damaged; kubestage snapshot FILE/],
+    [`snapshot:${path('text')}`, `snapshot:${path('x')}`, /text is not a valid snapshot; kubestage snapshot FILE/],
     [`sqlite:${path('text')}`, `snapshot:${path('x')}`, /is no database, or damaged; .* name another place$/],
-    [`snapshot:${path('empty.json')}`, `snapshot:${path('text')}`, /text is no snapshot, or damaged/],
+    [`snapshot:${path('empty.json')}`, `snapshot:${path('text')}`, /text is not a valid snapshot/],
     [`snapshot:${path('empty.json')}`, `sqlite:${path('text')}`, /is no database, or damaged/],
     [`snapshot:${path('empty.json')}`, `sqlite:${path('text/x.db')}`, /a part of its path is a file/],
     [

@@ -211,7 +211,7 @@ t.test('durations that cannot work are refused by the name of their flag', async
       { renewDeadlineMs: 2_400 },
       '--leader-elect-renew-deadline must be longer than 1.2 times --leader-elect-retry-period',
     ],
-    [{ retryPeriodMs: 0 }, '--leader-elect-retry-period must be longer than nothing'],
+    [{ retryPeriodMs: 0 }, '--leader-elect-retry-period must be longer than 0s'],
   ] as const
   for (const [change, message] of wrong) t.throws(() => checkElectionTimes({ ...times, ...change }), { message })
   checkElectionTimes(times)

@@ -30,13 +30,13 @@ t.test('what is read', async (t) => {
 
 t.test('what is refused', async (t) => {
   const refused: [string, RegExp][] = [
-    ['', /^a\.record is no record: it has no whole line$/],
-    [JSON.stringify(header), /no whole line$/],
-    ['apiVersion: v1\n', /^a\.record is no record of Kubestage/],
-    [text(mark), /^a\.record is no record of Kubestage/],
+    ['', /^a\.record is not a valid record: it has no complete line$/],
+    [JSON.stringify(header), /no complete line$/],
+    ['apiVersion: v1\n', /^a\.record is not a record of Kubestage/],
+    [text(mark), /^a\.record is not a record of Kubestage/],
     [text({ ...header, version: 7 }), /is a record of version 7, and this Kubestage reads version 1: use/],
     [text({ ...header, version: undefined }), /version undefined/],
-    [`${'x'.repeat(3000)}\n`, /no record of Kubestage/],
+    [`${'x'.repeat(3000)}\n`, /not a record of Kubestage/],
   ]
   for (const [content, message] of refused) await t.rejects(read(content, 1000), { name: 'RecordError', message })
 })
