@@ -14,7 +14,7 @@ import { flagOf, type Options } from '../../shared/config/option.ts'
 import { repository } from '../harness/cluster.ts'
 import { type Page, readPage } from '../harness/doc-page.ts'
 
-const files = globSync(['*.md', 'docs/*.md', 'examples/**/*.md'], {
+const files = globSync(['*.md', 'docs/*.md', 'examples/**/*.md', 'test/docs/*.md'], {
   cwd: repository,
   exclude: (name) => name.includes('node_modules'),
 })

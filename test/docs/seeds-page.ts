@@ -1,4 +1,4 @@
-/** docs/seeds.md as data: its rows, and for each proof where its assertion is written and where its result is reported. */
+/** test/docs/seeds.md as data: its rows, and for each proof where its assertion is written and where its result is reported. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { reasonRows } from '../../shared/reasons/reason-table.ts'
@@ -99,7 +99,7 @@ function once<T>(make: () => T): () => T {
 }
 
 export function readRows(): Row[] {
-  const lines = read('..', 'docs', 'seeds.md').split('\n')
+  const lines = read('docs', 'seeds.md').split('\n')
   return lines
     .filter((line) => line.startsWith('| ') && !line.startsWith('| Statement |'))
     .map((line) => {

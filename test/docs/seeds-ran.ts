@@ -1,4 +1,4 @@
-// npm run seeds, after npm test: did every assertion that docs/seeds.md names run, and hold? Reads the results that tap leaves in .tap.
+// npm run seeds, after npm test: did every assertion that test/docs/seeds.md names run, and hold? Reads the results that tap leaves in .tap.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Proof, readRows } from './seeds-page.ts'
@@ -50,5 +50,5 @@ function ran({ file, titles, message }: Proof): boolean {
 const proofs = new Map(readRows().flatMap(({ proofs }) => proofs.map((proof) => [proof.text, proof])))
 const missing = [...proofs.values()].filter((proof) => !ran(proof))
 for (const { text } of missing) console.log(`did not run, or failed: ${text}`)
-console.log(`docs/seeds.md: ${proofs.size - missing.length} of ${proofs.size} assertions ran and held`)
+console.log(`test/docs/seeds.md: ${proofs.size - missing.length} of ${proofs.size} assertions ran and held`)
 process.exitCode = missing.length > 0 ? 1 : 0

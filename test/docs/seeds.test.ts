@@ -1,4 +1,4 @@
-/** docs/seeds.md is held to its word: every row is complete, and every assertion that it names is written in the test it names. */
+/** test/docs/seeds.md is held to its word: every row is complete, and every assertion that it names is written in the test it names. */
 import t from 'tap'
 import { parseProof, problemWith, readRows } from './seeds-page.ts'
 
