@@ -2,13 +2,13 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import type { User } from '../kind/user.ts'
 
-/** A write that is about to happen. */
+/** Describes a write that is about to happen. */
 export interface AdmissionAttributes {
   operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
   definition: ResourceDefinition
   subresource?: string
   namespace?: string
-  /** Empty for a create whose name is yet to be generated. */
+  /** The name is empty for a create whose name is not generated yet. */
   name: string
   /** Absent for DELETE. May be changed by `admit`. */
   object?: KubeObject
@@ -16,9 +16,9 @@ export interface AdmissionAttributes {
   old?: KubeObject
   user: User
   dryRun: boolean
-  /** What the client asked for besides, as reviews show it. */
+  /** Holds the options of the client's request, as reviews show them. */
   options?: OperationOptions
-  /** What clients see at the subresource, where that is not the object itself. */
+  /** The kind that clients see at the subresource, if it is not the object's own. */
   view?: AdmissionView
   /** Set by plugins that call webhooks, and call them again for later changes. */
   reinvocation?: Reinvocation
@@ -49,22 +49,25 @@ export interface Reinvocation {
   isSecondRound: boolean
   /** A webhook has changed the object. */
   isNeeded: boolean
-  /** Webhooks that want to be asked again, and those of them that shall be. */
+  /** `willing` names the webhooks that may be asked again, `wanted` those of them that must be. */
   readonly willing: Set<string>
   readonly wanted: Set<string>
-  /** What the last webhook left of the object. */
+  /** The object as the last webhook returned it. */
   lastOutput?: string
 }
 
 /**
- * A rule of the cluster about writes. Both throw a StatusError to refuse; a promise only where something must be waited
- * for.
+ * A plugin is a rule of the cluster about writes. Both methods throw a StatusError to refuse, and return a promise only
+ * where they must wait.
  */
 export interface AdmissionPlugin {
-  /** Is asked about what is never stored, too: evictions, bindings, tokens and connections. */
+  /**
+   * Says whether the plugin is also asked about objects that are never stored: evictions, bindings, tokens and
+   * connections.
+   */
   asksAll?: boolean
-  /** Before validation; may change the object. */
+  /** Called before validation; may change the object. */
   admit?(attributes: AdmissionAttributes): void | Promise<void>
-  /** After validation, when every mutation is done. */
+  /** Called after validation, when the object no longer changes. */
   validate?(attributes: AdmissionAttributes): void | Promise<void>
 }

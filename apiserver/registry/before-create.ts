@@ -2,7 +2,7 @@ import { badRequest, internalError, plainError } from '../../shared/api/status-e
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { RequestScope } from './write-context.ts'
 
-/** Refuses what no object to be created may say about itself. */
+/** Throws a StatusError (400) if the object names another namespace than the request. */
 export function checkNewObject({ definition, namespace }: RequestScope, { metadata }: KubeObject): void {
   if (definition.namespaced && metadata.namespace && metadata.namespace !== namespace) throw otherNamespace()
 }
@@ -39,7 +39,7 @@ export function checkNoResourceVersion(resourceVersion: string | undefined): voi
 export const otherNamespace = () =>
   badRequest('the namespace of the provided object does not match the namespace sent on the request')
 
-/** Wipes what only the server may set, and sets it. */
+/** Clears the fields that only the server may set, and sets their values. */
 export function fillSystemFields(
   { definition, namespace }: RequestScope,
   object: KubeObject,

@@ -7,21 +7,27 @@ import { finalizersFor } from './finalizers.ts'
 
 /** Says what a DELETE does to an object. */
 export type DeleteDecision =
-  /** Gone at once. `object`: its last state; `written`: watchers see it first, as upstream shows the end of a pod. */
+  /**
+   * The object is removed at once. `object` is its last state; if `written` is true, watchers see this state first, as
+   * upstream shows the end of a pod.
+   */
   | { outcome: 'remove'; object: KubeObject; written: boolean }
-  /** It lives on, marked. */
+  /** The object stays, marked for deletion. */
   | { outcome: 'mark'; object: KubeObject }
-  /** It was marked before, and this DELETE adds nothing. */
+  /** The object was marked before, and this DELETE changes nothing. */
   | { outcome: 'pending'; object: KubeObject }
 
 export interface DeleteRequest {
   options: DeleteOptions
-  /** Validated; undefined when none was given or the feature is off. */
+  /** The reason is validated; undefined if the request gives none or the feature is off. */
   reason: string | undefined
   nowMs: number
 }
 
-/** Upstream's BeforeDelete and the decision after it, with the reason in the same write. `current` is not changed. */
+/**
+ * Decides as upstream's BeforeDelete and the code after it do, and sets the reason in the same write. `current` is not
+ * changed.
+ */
 export function decideDelete(
   definition: ResourceDefinition,
   current: KubeObject,
@@ -56,7 +62,7 @@ export function decideDelete(
   return changed(object, current) ? { outcome: 'mark', object } : { outcome: 'pending', object: current }
 }
 
-/** A later DELETE may only shorten what is left. */
+/** Shortens the rest of the grace period; a later DELETE cannot extend it. */
 function shorten(object: KubeObject, options: DeleteOptions, nowMs: number, current: KubeObject): DeleteDecision {
   const { metadata } = object
   const granted = clampGrace(metadata.deletionGracePeriodSeconds) ?? 0

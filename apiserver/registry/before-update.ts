@@ -5,7 +5,10 @@ import { otherNamespace } from './before-create.ts'
 import { messageKey } from './keys.ts'
 import type { ObjectScope } from './write-context.ts'
 
-/** Reads the body's resourceVersion; text that is no number fails as it does in a real server. */
+/**
+ * Returns the body's resourceVersion; undefined if it is absent or 0. Throws upstream's error for text that is not a
+ * number.
+ */
 export function bodyResourceVersion({ metadata }: KubeObject): bigint | undefined {
   const text = metadata.resourceVersion
   if (!text) return undefined
@@ -13,7 +16,7 @@ export function bodyResourceVersion({ metadata }: KubeObject): bigint | undefine
   return BigInt(text) || undefined
 }
 
-/** The uid in a body is a precondition; an object that is not there has none. */
+/** Throws a StatusError (409) if the body has a UID and the object has another, or does not exist. */
 export function checkUid(
   scope: ObjectScope,
   asked: string | undefined,
@@ -29,7 +32,10 @@ export function checkUid(
   )
 }
 
-/** The object must still be what the writer has seen. */
+/**
+ * Throws a StatusError: 409 if the object is no longer the version that the client has seen, 422 if the body has no
+ * resourceVersion and the kind requires one.
+ */
 export function checkResourceVersion(
   { definition, name }: ObjectScope,
   asked: bigint | undefined,
@@ -60,7 +66,7 @@ export function keepSystemFields(
   metadata.namespace = old.metadata.namespace
   metadata.uid ??= old.metadata.uid
   metadata.creationTimestamp = old.metadata.creationTimestamp
-  // Refused only while the object is not being deleted; afterwards upstream ignores it.
+  // A changed timestamp is refused only while the object is not being deleted; afterwards upstream ignores it.
   metadata.deletionTimestamp = old.metadata.deletionTimestamp ?? metadata.deletionTimestamp
   metadata.deletionGracePeriodSeconds ??= old.metadata.deletionGracePeriodSeconds
   metadata.generation = old.metadata.generation
@@ -69,8 +75,8 @@ export function keepSystemFields(
 }
 
 /**
- * A write of the object keeps the status, a write of the status, or of its approval, keeps the rest; a binding is a
- * write of both.
+ * Keeps the half of the object that the write may not change: a write of the object keeps the status, a write of the
+ * status or of its approval keeps the rest. A binding writes both.
  */
 export function keepOtherHalf({ definition, subresource }: ObjectScope, object: KubeObject, old: KubeObject): void {
   const { writes } = traitsOf(subresource)

@@ -1,10 +1,12 @@
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 
-/** All resources that the server knows at the moment; custom ones come and go. */
+/** Holds all resources that the server knows at the moment; custom resources come and go. */
 export class Catalog {
   readonly #byPath = new Map<string, ResourceDefinition>()
   readonly #listeners = new Set<() => void>()
-  /** Rises with each change: what is derived from the catalog (discovery, OpenAPI) may be cached until then. */
+  /**
+   * The number rises with each change: results computed from the catalog (discovery, OpenAPI) may be cached until then.
+   */
   generation = 1
 
   constructor(definitions: readonly ResourceDefinition[]) {
@@ -19,7 +21,7 @@ export class Catalog {
     return this.definitions().some((definition) => definition.group === group)
   }
 
-  /** Groups of custom resources refuse unknown paths otherwise. */
+  /** Tells built-in groups from groups of custom resources, which refuse unknown paths in another way. */
   hasBuiltInGroup(group: string): boolean {
     return this.definitions().some((definition) => definition.group === group && definition.custom === undefined)
   }
@@ -28,7 +30,7 @@ export class Catalog {
     return this.definitions().some((definition) => definition.group === group && definition.version === version)
   }
 
-  /** The other versions of a resource, whatever group they are in. */
+  /** Returns the other versions of a resource, in any group. */
   readonly siblings = (definition: ResourceDefinition): ResourceDefinition[] => {
     const same = storedAs(definition)
     return this.definitions().filter((other) => other !== definition && storedAs(other) === same)
@@ -38,7 +40,10 @@ export class Catalog {
     return [...this.#byPath.values()]
   }
 
-  /** Adds resources, or replaces those of the same group, version and plural: one change, however many they are. */
+  /**
+   * Adds resources, and replaces resources with the same group, version and plural. Listeners are called once for all
+   * of them.
+   */
   add(definitions: readonly ResourceDefinition[]): void {
     for (const definition of definitions) this.#byPath.set(pathOf(definition), definition)
     if (definitions.length > 0) this.#changed()

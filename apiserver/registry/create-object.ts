@@ -25,10 +25,13 @@ import { warnOfReason } from './termination-reason.ts'
 import type { RequestScope, WriteOptions } from './write-context.ts'
 import type { WritePath } from './write-path.ts'
 
-/** Tries before a generated name counts as impossible. */
+/** A create fails after this many generated names were taken. */
 const maxGeneratedNames = 8
 
-/** Upstream's Create. `object` is decoded and defaulted, and may be changed. */
+/**
+ * Creates an object as upstream's Create does. `object` is decoded and defaulted, and may be changed. Throws a
+ * StatusError: 409 if the name is taken, 422 if the object is invalid, or what admission throws.
+ */
 export async function createObject(
   registry: WritePath,
   scope: RequestScope,
@@ -118,7 +121,7 @@ function refuseIfWrong(
     throw invalidObject({ group: conversion?.storageGroup ?? group, kind }, metadata.name ?? '', errors)
 }
 
-/** Undefined when the name is taken. */
+/** Returns undefined when the name is taken. */
 async function put(
   registry: WritePath,
   { definition, namespace }: RequestScope,

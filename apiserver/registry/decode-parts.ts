@@ -3,13 +3,13 @@ import type { FieldsV1 } from '../patch/structured-merge/fields.ts'
 import { isShared, joined } from '../storage/packed-text.ts'
 import { frozenOf } from '../values/recurring.ts'
 
-/** How a part begins that is one manager's set of fields, and how it may end. */
+/** A part that holds one manager's set of fields begins and may end like this. */
 const beginning = ',"fieldsType":"FieldsV1","fieldsV1":'
 const ending = /(?:,"subresource":"[^"\\]*")?(?:\}\])?$/
 
 interface ManagedSet {
   fields: FieldsV1
-  /** What follows it in its part. */
+  /** The text after the set in its part. */
   rest: string
 }
 
@@ -35,7 +35,7 @@ export function decodeParts(parts: readonly string[]): Record<string, unknown> {
     : (parseStored(joined(parts)) as StoredForm)
 }
 
-/** Undefined for what only looks like one. */
+/** Returns the set of a part; undefined for a part that only looks like one. */
 function setOf(part: string): ManagedSet | undefined {
   const before = known.get(part)
   if (before) return before
@@ -51,7 +51,7 @@ function setOf(part: string): ManagedSet | undefined {
   }
 }
 
-/** False when one of them stood elsewhere than in the object's own managedFields. */
+/** Returns false when a set stood elsewhere than in the object's own managedFields. */
 function putBack(entries: { fieldsV1?: unknown }[] | undefined, sets: readonly ManagedSet[]): boolean {
   let missing = sets.length
   for (const entry of entries ?? []) {

@@ -15,13 +15,14 @@ import { WriteTries } from './write-tries.ts'
 
 export interface DeleteResult {
   stored: StoredObject
-  /** False while grace or finalizers keep it. */
+  /** Says whether the object is gone: false while a grace period or finalizers keep it. */
   removed: boolean
 }
 
 /**
- * Upstream's Delete: decides what the request does to the object, and does it in one write. A removal is two writes
- * where watchers see the last state first ({@link DeleteDecision}'s `written`): an update, and the delete.
+ * Decides what the request does to the object, and does it in one write, as upstream's Delete. A removal takes two
+ * writes if watchers must see the last state first ({@link DeleteDecision}'s `written`): an update, and the delete.
+ * Throws a StatusError: 404 if the object does not exist, 409 if a precondition fails or the last try was lost.
  */
 export async function deleteObject(
   registry: WritePath,
@@ -60,7 +61,10 @@ export async function deleteObject(
   }
 }
 
-/** Makes the write, and notes the request for it. */
+/**
+ * Makes the write, and notes the request for it if the write was made. Takes an announced request back if the write was
+ * not made.
+ */
 async function noted(
   { deletionRequests }: WritePath,
   { uid = '', request }: { uid: string | undefined; request: TerminationRequest | undefined },
@@ -74,7 +78,7 @@ async function noted(
     else await announced?.takeBack()
     return result
   } catch (error) {
-    // Without the storage it is not known whether the write was made.
+    // If the storage is not available, the outcome of the write is unknown, so the request stays announced.
     if (!(error instanceof StorageUnavailableError)) await announced?.takeBack()
     throw error
   }
@@ -92,7 +96,7 @@ async function admitDelete(
   await registry.validateAdmission(attributes)
 }
 
-/** Undefined if another write came first. */
+/** Returns undefined if another write came first. */
 async function apply(
   registry: WritePath,
   scope: ObjectScope,
@@ -127,7 +131,8 @@ function checkPreconditions(
   { preconditions }: DeleteOptions,
   { metadata }: KubeObject,
 ): void {
-  // Upstream's storage of these kinds marks the object itself, and checks with the words of its store.
+  // Upstream's storage of these kinds sets the deletion timestamp itself, and reports failed preconditions in the words
+  // of its store.
   const marksItself = definition.strategy.deletion?.begin !== undefined && metadata.deletionTimestamp === undefined
   const { group, kind, plural } = definition
   const refused = (why: string) => conflict({ group, plural: marksItself ? plural : kind }, name, why)

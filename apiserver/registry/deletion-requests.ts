@@ -3,22 +3,23 @@ import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { ObjectScope } from './write-context.ts'
 
-/** Bounds: objects remembered, the oldest forgotten first, and requests for each. */
+/**
+ * At most this many objects are remembered, the oldest forgotten first, and at most `maxRequests` requests for each.
+ */
 export const maxObjects = 10_000
 export const maxRequests = 8
 
 /**
- * The requests for the deletion of an object with a grace period: users and options, which the object itself does not
- * have.
- * Kept beside the store, so that deleted objects look as those of a stock server do.
+ * Keeps the requests for the graceful deletion of an object: users and options, which the object itself does not have.
+ * They are kept beside the objects, so that deleted objects look as a stock server's do.
  */
 export interface DeletionRequests {
   of(uid: string): TerminationRequest[] | undefined
-  /** A write has begun a deletion, or changed it. */
+  /** Called when a write has begun a deletion or changed it. */
   note(uid: string, request: TerminationRequest): void
   /**
-   * Present where other servers answer for the same objects: they know of it before the write, and no longer of one
-   * that was not made.
+   * Present where other servers answer for the same objects: they learn of the request before the write, and forget it
+   * if the write was not made.
    */
   announce?(uid: string, request: TerminationRequest): Promise<{ takeBack(): Promise<void> }>
 }
@@ -35,7 +36,7 @@ export function requestOf(
 ): TerminationRequest | undefined {
   const { uid, deletionTimestamp } = old.metadata
   if (!uid || !definition.strategy.checkGracefulDelete) return undefined
-  // A kubelet asks last, when all is over.
+  // A kubelet deletes a pod at the end, when all its containers have ended.
   if (deletionTimestamp !== undefined && user.groups.includes('system:nodes')) return undefined
   const { gracePeriodSeconds, reason } = options
   return { user: user.name, time: toTime(nowMs), gracePeriodSeconds, reason }

@@ -6,12 +6,12 @@ import { keyPrefix } from './keys.ts'
 export interface EndpointRemoval {
   /** Milliseconds since the Unix epoch. */
   atMs: number
-  /** `service web`, or the slice itself where it belongs to none. */
+  /** Names the service, as in `service web`, or the slice if it belongs to no service. */
   from: string
 }
 /** Says since when the endpoints of a pod have not been offered for new connections. */
 export interface EndpointRemovals {
-  /** The latest of the pod with this UID. */
+  /** Returns the latest removal of the pod with this UID. */
   of(podUid: string): EndpointRemoval | undefined
   close(): void
 }
@@ -23,11 +23,11 @@ interface EndpointSlice extends KubeObject {
   }[]
 }
 
-/** Pods remembered; the oldest are forgotten first. */
+/** At most this many pods are remembered; the oldest are forgotten first. */
 const maxPods = 10_000
 const SERVICE_LABEL = 'kubernetes.io/service-name'
 
-/** Learns it from writes to EndpointSlices by any client; no request is sent, and no request waits for it. */
+/** Learns of removals from writes to EndpointSlices by any client. It sends no request, and no request waits for it. */
 export function startEndpointRemovals({ storage, clock }: { storage: Storage; clock: Clock }): EndpointRemovals {
   const byPod = new Map<string, EndpointRemoval>()
   const note = (uid: string, removal: EndpointRemoval): void => {
@@ -51,7 +51,7 @@ export function startEndpointRemovals({ storage, clock }: { storage: Storage; cl
   return { of: (podUid) => byPod.get(podUid), close: () => watch.close() }
 }
 
-/** Pods that new connections go to: an endpoint without readiness counts as ready. */
+/** Returns the pods that receive new connections: an endpoint without a readiness condition counts as ready. */
 function offered(slice: EndpointSlice | undefined): Set<string> {
   const endpoints = (slice?.endpoints ?? []).filter(
     ({ conditions = {} }) => conditions.ready !== false && conditions.terminating !== true,

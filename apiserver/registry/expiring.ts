@@ -3,7 +3,9 @@ import { keyPrefix } from './keys.ts'
 
 const eventTtlMs = 3_600_000
 
-/** The kinds whose objects expire: events, and records of terminations after `terminationTtlMs`. */
+/**
+ * Returns the rules of the kinds whose objects expire: events, and records of terminations after `terminationTtlMs`.
+ */
 export const expiring = (terminationTtlMs: number): [events: ExpiryRule, terminations: ExpiryRule] => [
   { prefix: keyPrefix({ group: '', plural: 'events' }), ttlMs: eventTtlMs },
   { prefix: keyPrefix({ group: 'kubestage.dev', plural: 'terminations' }), ttlMs: terminationTtlMs },

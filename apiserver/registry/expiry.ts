@@ -4,11 +4,11 @@ import type { Storage } from '../storage/storage.ts'
 export interface ExpiryOptions {
   storage: Pick<Storage, 'watch' | 'list' | 'delete' | 'expire'>
   clock: Clock
-  /** Of the keys that expire. */
+  /** Keys with this prefix expire. */
   prefix: string
-  /** After the last write. */
+  /** An object expires this long after its last write. */
   ttlMs: number
-  /** More than so many at a time, and those written first go. Default: no bound. */
+  /** At most this many objects are kept; the objects written first are deleted first. Default: no limit. */
   max?: number
 }
 
@@ -27,7 +27,7 @@ export function startExpiry(options: ExpiryOptions): { close(): void } {
 function startOwnExpiry({ storage, clock, prefix, ttlMs, max = Number.POSITIVE_INFINITY }: ExpiryOptions): {
   close(): void
 } {
-  // In the order of their last writes, so that only the first need to be looked at.
+  // Keys are in order of their last writes, so that only the first must be checked.
   const writtenAt = new Map<string, number>()
   const watch = storage.watch({
     prefix,
@@ -42,14 +42,14 @@ function startOwnExpiry({ storage, clock, prefix, ttlMs, max = Number.POSITIVE_I
       }
     },
   })
-  // The time of objects from an earlier run starts again.
+  // Objects from an earlier run get a full period again.
   void storage.list({ prefix }).then(({ entries }) => {
     const written = entries.toSorted((a, b) => a.revision - b.revision)
     for (const { key } of written) if (!writtenAt.has(key)) writtenAt.set(key, clock.monotonic())
   })
   const remove = (key: string): void => {
     writtenAt.delete(key)
-    // If a delete fails, for example on a full disk, the object's time starts again.
+    // If a delete fails, for example on a full disk, the object gets a full period again.
     storage.delete({ key }).catch(() => writtenAt.set(key, clock.monotonic()))
   }
   const expire = (): void => {

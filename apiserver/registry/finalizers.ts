@@ -4,12 +4,12 @@ import type { ResourceDefinition } from '../kind/resource-definition.ts'
 const orphan = 'orphan'
 const foreground = 'foregroundDeletion'
 
-/** Kinds whose dependents stayed behind before the API had policies. */
+/** Deleting these kinds left their dependents in place before the API had policies. */
 const orphanByDefault = new Set(['batch/jobs', '/replicationcontrollers'])
-/** Kinds that cannot have dependents, or whose deletion upstream begins without asking for a policy. */
+/** These kinds cannot have dependents, or upstream begins their deletion without asking for a policy. */
 const withoutPolicy = new Set(['/events', 'events.k8s.io/events', 'apiextensions.k8s.io/customresourcedefinitions'])
 
-/** The finalizers an object has once the policy of its DELETE is taken in; undefined for none. */
+/** Returns the finalizers of an object after the policy of its DELETE is applied; undefined for none. */
 export function finalizersFor(
   definition: ResourceDefinition,
   { metadata }: KubeObject,

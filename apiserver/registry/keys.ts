@@ -5,7 +5,7 @@ type Named = Pick<ResourceDefinition, 'group' | 'plural' | 'conversion'>
 
 const prefixes = new WeakMap<Named, string>()
 
-/** Under it stand all objects of the resource; with a namespace, those in it. */
+/** Returns the prefix of the keys of all objects of the resource, or of those in one namespace. */
 export function keyPrefix(resource: Named, namespace?: string): string {
   let prefix = prefixes.get(resource)
   if (prefix === undefined) {
@@ -19,7 +19,10 @@ export function keyPrefix(resource: Named, namespace?: string): string {
 export const objectKey = (resource: Named, namespace: string | undefined, name: string): string =>
   keyPrefix(resource, namespace) + name
 
-/** The key as a real server names it in messages: a dry run does not get as far as the prefix of the storage. */
+/**
+ * Returns the key as a real server names it in messages. In a dry run a real server does not add the prefix of its
+ * storage.
+ */
 export function messageKey(resource: Named, namespace: string | undefined, name: string, dryRun = false): string {
   const prefix = dryRun ? '/' : '/registry/'
   return upstreamKey(prefix, objectKey(resource, namespace, name))

@@ -7,7 +7,7 @@ import { dns1123Subdomain, isQualifiedFinalizer, pathSegmentName } from '../vali
 import { validateObjectMeta, validateObjectMetaUpdate } from '../validation/object-meta.ts'
 import type { ObjectScope } from './write-context.ts'
 
-/** How often a kind's own rules look again at what may change of the metadata, and at all of it as at a create. */
+/** Says how often a kind's own rules check the metadata again: its changes, and the whole of it as in a create. */
 interface Repeats {
   changes: number
   whole: number

@@ -14,13 +14,13 @@ import { decodeStored } from './stored-object.ts'
 export interface ObjectCachesOptions {
   catalog: Catalog
   storage: Storage
-  /** Of all watches. Default: of each resource on its own. */
+  /** Bounds the backlog of all watches together. Default: each resource has its own. */
   watchBacklog?: WatchBacklog
-  /** For the times of changes that a record shows. */
+  /** Gives the times of changes that a record shows. */
   clock?: Pick<Clock, 'now'>
 }
 
-/** The objects of all resources, as the watch caches have them: what authorization, admission and handlers read. */
+/** Holds the objects of all resources in watch caches, which authorization, admission and handlers read. */
 export class ObjectCaches {
   readonly catalog: Catalog
   readonly storage: Storage
@@ -35,12 +35,15 @@ export class ObjectCaches {
     for (const definition of catalog.definitions()) if (!definition.virtual) this.cacheOf(definition)
   }
 
-  /** Takes in what the store already holds. */
+  /** Loads the objects that the store already holds. */
   async load(): Promise<void> {
     for (const cache of this.#caches.values()) await cache.load()
   }
 
-  /** Versions of a resource share one cache, as they share one set of keys; those of custom resources each have one. */
+  /**
+   * Returns the cache of a resource. Its versions share one cache, as they share one set of keys; each version of a
+   * custom resource has its own.
+   */
   cacheOf(definition: ResourceDefinition): WatchCache {
     const id = cacheId(definition)
     const known = this.#caches.get(id)
@@ -50,12 +53,12 @@ export class ObjectCaches {
     return cache
   }
 
-  /** How many objects there are of each. */
+  /** Returns the number of objects of each resource. */
   sizes(): { group: string; plural: string; size: number }[] {
     return [...this.#caches.values()].map(({ definition: { group, plural }, size }) => ({ group, plural, size }))
   }
 
-  /** Serves resources from now on, instead of what had their group, version and plural before: watches of that end. */
+  /** Serves resources from now on, and replaces those with the same group, version and plural: their watches end. */
   async install(definitions: readonly ResourceDefinition[]): Promise<void> {
     for (const definition of definitions) {
       const cache = new WatchCache(definition, keyPrefix(definition), this.storage, this.#cacheOptions)
@@ -67,7 +70,7 @@ export class ObjectCaches {
     this.catalog.add(definitions)
   }
 
-  /** Serves them no longer; their watches end, what is stored stays. */
+  /** Stops serving resources; their watches end, and their objects stay in the store. */
   uninstall(definitions: readonly ResourceDefinition[]): void {
     this.catalog.delete(definitions)
     for (const id of definitions.map(cacheId)) {
@@ -76,13 +79,13 @@ export class ObjectCaches {
     }
   }
 
-  /** For readers that never change the object. */
+  /** Returns an object, which callers must not change. */
   readonly lookup: Lookup = (resource, namespace, name) => {
     const found = this.#caches.get(cacheId(resource))?.get(objectKey(resource, namespace, name))
     return found && this.decoded(found)
   }
 
-  /** A selectable field of an object, without reading the rest of it; undefined when there is no such object. */
+  /** Returns a selectable field of an object without decoding the object; undefined when the object does not exist. */
   field(resource: Parameters<Lookup>[0], { namespace, name }: ObjectRef, field: string): string | undefined {
     return this.#caches
       .get(cacheId(resource))
@@ -90,7 +93,7 @@ export class ObjectCaches {
       ?.field(field)
   }
 
-  /** All objects of a resource, or of one namespace of it, likewise only to be looked at. */
+  /** Returns all objects of a resource, or of one namespace; callers must not change them. */
   readonly lookupAll: LookupAll = (resource, namespace) => {
     const cache = this.#caches.get(cacheId(resource))
     if (!cache?.size) return []
@@ -98,7 +101,7 @@ export class ObjectCaches {
     return items.map((item) => this.decoded(item))
   }
 
-  /** Those of a namespace with this value in a selectable field, likewise only to be looked at. */
+  /** Returns the objects of a namespace that have this value in a selectable field; callers must not change them. */
   lookupBy<T>(
     resource: Parameters<Lookup>[0],
     namespace: string,
@@ -109,13 +112,13 @@ export class ObjectCaches {
     return (this.#caches.get(cacheId(resource))?.list(selection).items ?? []).map((item) => this.decoded(item) as T)
   }
 
-  /** All objects of a resource that is always there, and how often they have changed. */
+  /** Returns access to all objects of a resource that is always served, and to the number of their changes. */
   follow(definition: ResourceDefinition): { objects(): Iterable<KubeObject>; version(): number } {
     const cache = this.cacheOf(definition)
     return { objects: () => this.lookupAll(definition), version: () => cache.changes }
   }
 
-  /** What an object's value says, likewise only to be looked at. */
+  /** Returns the decoded object, which callers must not change. */
   decoded(found: CachedObject): KubeObject {
     let object = this.#decoded.get(found)
     if (!object) {

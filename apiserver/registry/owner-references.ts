@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../shared/api/types.ts'
 
-/** Removes owners that are there twice, with a warning. Upstream: dedupOwnerReferencesAndAddWarning. */
+/** Removes duplicate owners, with a warning. Upstream: dedupOwnerReferencesAndAddWarning. */
 export function dedupOwners({ metadata }: KubeObject, warn: (text: string) => void, when = ''): void {
   const { ownerReferences = [] } = metadata
   if (ownerReferences.length < 2) return

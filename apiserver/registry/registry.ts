@@ -29,19 +29,19 @@ export interface RegistryOptions {
   objects: ObjectCaches
   clock: Clock
   featureGates: FeatureGates
-  /** From 0 up to 1, for generated names. */
+  /** Returns a number from 0 up to 1, exclusive, for generated names. */
   random: () => number
   /** Default: Services get no addresses. */
   serviceAddresses?: ServiceAddresses
   /** Default: records of terminations say nothing about endpoints. */
   endpointRemovals?: EndpointRemovals
-  /** Default: those of this server. */
+  /** Default: the requests that this server has received. */
   deletionRequests?: DeletionRequests
-  /** In the order in which they are asked. A plugin may write through the registry. Default: none. */
+  /** Returns the plugins in the order of their calls. A plugin may write through the registry. Default: no plugins. */
   admission?(registry: Registry): readonly AdmissionPlugin[]
 }
 
-/** The only engine that creates, changes and deletes objects, for every kind alike. */
+/** The registry is the only code that creates, changes and deletes objects, for all kinds. */
 export class Registry implements WritePath {
   readonly objects: ObjectCaches
   readonly catalog: Catalog
@@ -50,11 +50,11 @@ export class Registry implements WritePath {
   readonly featureGates: FeatureGates
   readonly random: () => number
   readonly deletionRequests: DeletionRequests
-  /** Writers of a key that lost a race once take turns, so that they do not lose again. */
+  /** Writers of a key take turns after they have lost a race once, so that they do not lose again. */
   readonly turns = new KeyedTurns()
-  /** For readers that never change the object. */
+  /** Returns an object, which callers must not change. */
   readonly lookup: Lookup
-  /** All objects of a resource, or of one namespace of it, likewise only to be looked at. */
+  /** Returns all objects of a resource, or of one namespace; callers must not change them. */
   readonly lookupAll: LookupAll
   readonly #serviceAddresses: ServiceAddresses | undefined
   readonly #endpointRemovals: EndpointRemovals | undefined
@@ -79,12 +79,15 @@ export class Registry implements WritePath {
     return this.objects.cacheOf(definition)
   }
 
-  /** What an object's value says, likewise only to be looked at. */
+  /** Returns the decoded object, which callers must not change. */
   decoded(found: CachedObject): KubeObject {
     return this.objects.decoded(found)
   }
 
-  /** `asOf`: a revision of the past, if it is remembered. Throws NotFound. */
+  /**
+   * Returns the object as it is now, or as it was at the revision `asOf`, if that is remembered. Throws a StatusError (404) if
+   * it does not exist.
+   */
   get({ definition, namespace, name, asOf }: ObjectScope & { asOf?: number }): CachedObject {
     const found = this.cacheOf(definition).get(objectKey(definition, namespace, name), asOf)
     if (!found) throw notFound(definition, name)
@@ -113,11 +116,14 @@ export class Registry implements WritePath {
     return { nowMs: this.clock.now(), namespace, subresource, user, ...known }
   }
 
-  /** A promise only where a plugin has to wait for something, as with {@link Registry.validateAdmission}. */
+  /**
+   * Asks the mutating plugins, a second time where a webhook has changed the object. Returns a promise only where a
+   * plugin must wait, as {@link Registry.validateAdmission} does.
+   */
   admit(attributes: AdmissionAttributes): void | Promise<void> {
     const question = (plugin: AdmissionPlugin) => plugin.admit?.(attributes)
     return ask(this.#admission, question)?.then(() => {
-      // What a webhook changed, those before it have not seen.
+      // The plugins before a webhook have not seen what it changed.
       const { reinvocation } = attributes
       if (!reinvocation?.isNeeded) return
       reinvocation.isSecondRound = true
@@ -129,7 +135,7 @@ export class Registry implements WritePath {
     return ask(this.#admission, (plugin) => plugin.validate?.(attributes))
   }
 
-  /** Both, for what is not stored: evictions, bindings, tokens, connections. */
+  /** Runs both phases of admission for objects that are not stored: evictions, bindings, tokens, connections. */
   async admitUnstored(attributes: AdmissionAttributes): Promise<void> {
     const plugins = this.#admission.filter(({ asksAll }) => asksAll)
     await ask(plugins, (plugin) => plugin.admit?.(attributes))
@@ -137,7 +143,7 @@ export class Registry implements WritePath {
   }
 }
 
-/** One after the other. */
+/** Asks the plugins one after the other. Returns a promise only if a plugin does. */
 function ask(
   plugins: readonly AdmissionPlugin[],
   question: (plugin: AdmissionPlugin) => void | Promise<void>,

@@ -7,8 +7,8 @@ export interface ServedResourcesListener {
 }
 
 /**
- * The catalog for code that treats all kinds alike: each resource once, in one version, and told when it comes and
- * goes.
+ * Lists the catalog for code that treats all kinds alike: each resource once, in one version. Listeners learn when a
+ * resource comes or goes.
  */
 export class ServedResources {
   readonly #catalog: Catalog
@@ -25,7 +25,10 @@ export class ServedResources {
     return [...this.#served.values()]
   }
 
-  /** Tells of every resource that is served now, and from now on of each that comes or goes. Returns how to leave. */
+  /**
+   * Calls `onAdd` for every resource that is served now, and then tells the listener of each that comes or goes.
+   * Returns a function that ends this.
+   */
   follow(listener: ServedResourcesListener): () => void {
     this.#listeners.add(listener)
     for (const resource of this.#served.values()) listener.onAdd(resource)
@@ -50,7 +53,7 @@ function firstVersions(catalog: Catalog): Map<string, ResourceDefinition> {
   const found = new Map<string, ResourceDefinition>()
   for (const definition of catalog.definitions()) {
     const name = `${definition.plural}.${definition.group}`
-    // Where a webhook makes the others, the stored one is there without it.
+    // If a webhook converts to the other versions, the stored version is available without it.
     const isCheapest = definition.custom?.webhook !== undefined && definition.version === definition.storageVersion
     if (!found.has(name) || isCheapest) found.set(name, definition)
   }

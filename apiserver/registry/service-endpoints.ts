@@ -7,7 +7,7 @@ export interface EndpointAddress {
   port: number
 }
 
-/** Where the pods behind a port of a service listen: from Endpoints if they exist, else from the slices. */
+/** Returns the addresses of the pods behind a port of a service: from Endpoints if they exist, else from the slices. */
 export function endpointAddresses(
   { lookup, lookupAll }: { lookup: Lookup; lookupAll: LookupAll },
   { namespace, name, portName }: { namespace: string; name: string; portName: string },
@@ -22,7 +22,7 @@ export function endpointAddresses(
   const slices = [...lookupAll({ group: 'discovery.k8s.io', plural: 'endpointslices' }, namespace)]
     .filter(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === name)
     .map((slice) => slice as unknown as Wire<V1EndpointSlice>)
-  // An empty list is null.
+  // The API writes an empty list as null.
   return slices.flatMap(({ endpoints: ready, ports }) =>
     (ports ?? [])
       .filter((port) => (port.name ?? '') === portName && port.port !== undefined)

@@ -5,16 +5,19 @@ import { type DeletionRequests, maxObjects, maxRequests } from './deletion-reque
 import { startExpiry } from './expiry.ts'
 import { keyPrefix } from './keys.ts'
 
-/** Of no kind that is served. */
-/** Of a note: as many as other servers may be quicker. */
+/** The write of a request is tried this often: other servers may write the same entry before. */
 const maxAttempts = 100
+/** No kind that is served has keys with this prefix. */
 const prefix = keyPrefix({ group: 'kubestage.dev', plural: 'deletionrequests' })
-/** After the last request; a longer grace period ends without them. */
+/** Requests are kept this long after the last one for their object; a longer grace period ends without them. */
 const ttlMs = 2 * 3_600_000
 
 type Requests = readonly TerminationRequest[]
 
-/** Where several servers answer for the objects: in the storage, so that each knows who asked at another. */
+/**
+ * Keeps the requests in the storage, where several servers answer for the objects: each server knows who asked at
+ * another.
+ */
 export class SharedDeletionRequests implements DeletionRequests {
   readonly #storage: Storage
   readonly #byUid = new Map<string, TerminationRequest[]>()
@@ -41,7 +44,7 @@ export class SharedDeletionRequests implements DeletionRequests {
     return this.#byUid.get(uid)
   }
 
-  /** It was announced. */
+  /** Does nothing: `announce` has stored the request before the write. */
   note(): void {}
 
   async announce(uid: string, request: TerminationRequest): Promise<{ takeBack(): Promise<void> }> {

@@ -17,9 +17,12 @@ import { decodeParts } from './decode-parts.ts'
  */
 export interface StoredObject {
   readonly value: string
-  /** Of its last write; undefined for what a dry run would have created. */
+  /** The revision of the object's last write; undefined for an object that a dry run would have created. */
   readonly revision: number | undefined
-  /** What the value is joined from, at least its beginning in the first; there where it is kept so. */
+  /**
+   * The parts whose concatenation is the value; the first contains at least its beginning. Present where the value is
+   * stored in parts.
+   */
   readonly parts?: readonly string[]
 }
 
@@ -61,7 +64,10 @@ export function encodeForStorage(definition: ResourceDefinition, object: KubeObj
   return encodeVersioned(definition, object)
 }
 
-/** A custom resource's value says which version it is: its definition may change. */
+/**
+ * Encodes an object. The value of a custom resource contains its storage version, since its definition may change.
+ * Throws a StatusError (413) for a value that is too large.
+ */
 function encodeVersioned({ custom, storageVersion }: ResourceDefinition, object: KubeObject): string {
   const value = encodeObject(object)
   if (value.length > workLimits.objectBytes)
@@ -81,14 +87,17 @@ export function asShown(definition: ResourceDefinition, stored: StoredObject): S
   return { ...stored, value: shown ?? (definition.custom ? withoutStorageVersion(value) : value) }
 }
 
-/** The object of a stored value, with its resourceVersion, ready to be changed. */
+/** Decodes a stored value with its resourceVersion. The caller may change the object. */
 export function decodeStored({ value, parts, revision }: StoredObject): KubeObject {
   const object = (parts ? decodeParts(parts) : parseStored(value)) as KubeObject
   if (revision !== undefined) object.metadata.resourceVersion = String(revision)
   return object
 }
 
-/** A copy to be changed. Sets of fields are never changed, only replaced, and so are shared: half of most objects. */
+/**
+ * Returns a copy that the caller may change, except for the sets of fields: they are half of most objects, so copies
+ * share them, and they are only ever replaced.
+ */
 export function copyDecoded(object: KubeObject): KubeObject {
   const { managedFields, resourceVersion, ...metadata } = object.metadata
   const out: KubeObject = copy({ ...object, metadata })

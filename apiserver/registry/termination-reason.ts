@@ -12,7 +12,7 @@ const annotationPath = `metadata.annotations[${REASON_ANNOTATION}]`
 /** Holds the feature gates, and the receiver of warnings about invalid reasons. */
 export interface ReasonContext {
   featureGates: FeatureGates
-  /** Text of a Warning header. */
+  /** Adds a Warning header with this text to the answer. */
   warn(text: string): void
 }
 
@@ -35,7 +35,7 @@ export function terminationReason(
   if (metadata.reason !== undefined || annotated === undefined) return undefined
   const message = reasonProblem(annotated)
   if (message === undefined) return annotated
-  // The delete goes on: another client may have set the annotation.
+  // An invalid annotation does not fail the delete: another client may have set it.
   warn(`${annotationPath}: ${errorBody(invalid('', annotated, message))}; it is not used as the reason`)
   return undefined
 }
@@ -65,7 +65,7 @@ export function reasonAfterUpdate(
   return kept
 }
 
-/** The reason of a request as far as the gate lets it count. */
+/** Returns the reason of a request if the gate is on; otherwise warns that the reason is ignored. */
 export function gatedReason(reason: string | undefined, { featureGates, warn }: ReasonContext): string | undefined {
   if (reason === undefined || featureGates.enabled(gate)) return reason
   warn(`the reason ${ignored}`)

@@ -29,27 +29,30 @@ import { WriteTries } from './write-tries.ts'
 
 export interface UpdateRequest {
   /**
-   * The new object, decoded and defaulted. Called again if another write came first. `current` gives a copy of what
-   * there is to make it from, of which only the sets in managedFields may not be changed; absent when there is nothing.
+   * Returns the new object, decoded and defaulted. Called again if another write came first. `current` makes a copy of
+   * the present object, which may be changed except for the sets in managedFields; it is absent if there is no object.
    */
   transform(current: (() => KubeObject) | undefined): KubeObject | Promise<KubeObject>
-  /** A uid in the body must be that of the object, or the write conflicts; otherwise it may not change. */
+  /**
+   * If true, a UID in the body must be that of the object, or the write conflicts; otherwise the write may not change
+   * the UID.
+   */
   uidIsPrecondition: boolean
-  /** Whether an absent object is created: by the kind's rule, or always (apply). */
+  /** Says whether an absent object is created: as the kind's rule says, or always (apply). */
   createAbsent: 'if the kind allows it' | 'always' | 'never'
-  /** Of a subresource that shows something else than the object. */
+  /** Set for a subresource whose kind is not that of the object. */
   view?: AdmissionView
-  /** For a write that may come again and again. */
+  /** Set for a write that clients may repeat without a change. */
   unchanged?: UnchangedWrite
 }
 
 /** Remembers writes that leave an object as it is. */
 export interface UnchangedWrite {
-  /** This very write has left this version of the object as it was. */
+  /** Returns whether this write has left this version of the object unchanged before. */
   isKnown(current: CachedObject): boolean
-  /** It has done so now. */
+  /** Called when the write has left this version of the object unchanged. */
   found(current: CachedObject): void
-  /** It does so again. */
+  /** Called when a known write leaves this version of the object unchanged again. */
   repeated(current: CachedObject): void
 }
 
@@ -58,7 +61,11 @@ export interface UpdateResult {
   created: boolean
 }
 
-/** Upstream's GuaranteedUpdate: read, change, write unless another write came in between. */
+/**
+ * Reads, changes and writes the object, and tries again if another write came in between, as upstream's
+ * GuaranteedUpdate. Creates an absent object if the request allows it. Throws a StatusError: 404 if the object does not
+ * exist, 409 or 504 if the last try was lost.
+ */
 export async function updateObject(
   registry: WritePath,
   scope: ObjectScope,
@@ -124,7 +131,7 @@ interface Replacement extends Pick<UpdateRequest, 'view'> {
   key: string
 }
 
-/** Undefined if another write came first. */
+/** Returns undefined if another write came first. */
 async function replace(
   registry: WritePath,
   scope: ObjectScope,
@@ -146,7 +153,7 @@ async function replace(
   const admitting = options.isAdmitted ? undefined : registry.admit(attributes)
   if (admitting) {
     await admitting
-    // Whatever was changed meanwhile, this is not for them to change.
+    // Plugins may not change these fields, so their changes are undone.
     keepSystemFields(scope, object, old, reason)
     keepOtherHalf(scope, object, old)
   }
@@ -182,7 +189,8 @@ async function storeReplacement(
   }
   refuseIfWrong()
   strategy.prepareForUpdate?.(object, old, context)
-  // What happens to an object is no new intention, even where its annotations are a part of that.
+  // A status is no new intention of the user, even if the kind's generation counts annotations that a status write
+  // changes.
   const isIntended = traitsOf(subresource).writes !== 'status' && strategy.generation?.changed(object, old)
   if (isIntended) object.metadata.generation = nextInt64(old.metadata.generation ?? 0)
 
@@ -213,13 +221,16 @@ async function storeReplacement(
   return result.ok ? asShown(definition, { value, revision: result.revision }) : undefined
 }
 
-/** Finalizers that are done, statuses of what still runs. */
+/**
+ * Returns whether the object is being deleted: writes that remove its finalizers or report the status of running parts
+ * are part of its end.
+ */
 const isEnding = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined
 
-/** Most writes change what happens to an object: seen here, the rest need not be compared. */
+/** Returns whether the status has changed. Most writes change it, and then the rest need not be compared. */
 const saysNew = (old: KubeObject, object: KubeObject): boolean => !deepEqual(old.status, object.status)
 
-/** Admission of a write that changes nothing. False if admission would change the object after all. */
+/** Asks admission about a write that changes nothing. Returns false if admission would change the object. */
 async function isAdmittedAsIs(
   registry: WritePath,
   scope: ObjectScope,
@@ -235,7 +246,7 @@ async function isAdmittedAsIs(
   return true
 }
 
-/** Only its finalizers had kept it. */
+/** Returns whether only finalizers had kept the object, and they are gone. */
 const isFinished = ({ metadata }: KubeObject): boolean =>
   metadata.deletionTimestamp !== undefined &&
   !metadata.deletionGracePeriodSeconds &&

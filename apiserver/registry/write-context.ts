@@ -5,7 +5,7 @@ import type { Fence } from '../storage/fence.ts'
 /** Says what a request is about. */
 export interface RequestScope {
   definition: ResourceDefinition
-  /** Set for each request on a namespaced resource but lists and watches of all namespaces. */
+  /** The namespace is set for each request on a namespaced resource, except lists and watches of all namespaces. */
   namespace?: string
   subresource?: string
   user: User
@@ -20,17 +20,14 @@ export interface WriteOptions {
   dryRun: boolean
   /** The manager that owns the written fields. */
   fieldManager: string
-  /**
-   * The object's managedFields are right as they are: apply has set them, or this write is one that upstream does not
-   * track.
-   */
+  /** Says that the object's managedFields are final: apply has set them, or upstream does not track this write. */
   managedFieldsAreSet?: boolean
-  /** Admission was asked about this as about something else, e.g. an eviction. */
+  /** Says that admission has been asked already, about another request that leads to this write, e.g. an eviction. */
   isAdmitted?: boolean
-  /** What the client itself asked for, as admission reviews show it. */
+  /** Holds the options that the client sent, as admission reviews show them. */
   asked?: Readonly<Record<string, unknown>>
-  /** The write is made only while it holds. */
+  /** The write is made only while the fence holds. */
   fence?: Fence
-  /** Text of a Warning header. */
+  /** Adds a Warning header with this text to the answer. */
   warn(text: string): void
 }

@@ -25,6 +25,6 @@ export interface WritePath {
   strategyContext(scope: RequestScope): StrategyContext
   admit(attributes: AdmissionAttributes): void | Promise<void>
   validateAdmission(attributes: AdmissionAttributes): void | Promise<void>
-  /** An update of an absent object may create it. */
+  /** Creates an object. Updates call it if the object is absent and the kind allows that. */
   create(scope: RequestScope, object: KubeObject, options: WriteOptions): Promise<StoredObject>
 }

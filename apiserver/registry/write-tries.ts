@@ -2,14 +2,16 @@ import { modified, timeout } from '../../shared/api/status-errors.ts'
 import type { ObjectScope } from './write-context.ts'
 import type { WritePath } from './write-path.ts'
 
-/** Upstream's limit of a write, all tries together: requestTimeoutUpperBound in pkg/endpoints/handlers. */
+/**
+ * The tries of one write may take this long together, as upstream: requestTimeoutUpperBound in pkg/endpoints/handlers.
+ */
 const limitMs = 34_000
 const triesAlone = 5
 
 /**
- * Tries of a write that may be repeated, since it names no resourceVersion. Within one server writes of one object take
- * turns after the first try, and few are needed. Those of other servers come in between: there it is tried, as upstream
- * does, for as long as a request may take.
+ * Counts the tries of a write that may be repeated, since it names no resourceVersion. Within one server, writers of an
+ * object take turns after the first try, so that few tries are needed. With several servers, others may write in
+ * between: there the write is tried, as upstream does, for as long as a request may take.
  */
 export class WriteTries {
   readonly #registry: Pick<WritePath, 'storage' | 'clock'>
@@ -21,7 +23,10 @@ export class WriteTries {
     this.#beganMs = registry.clock.machine.monotonic()
   }
 
-  /** Another write came first. Throws a StatusError when this was the last try: 504 of many servers, 409 of one. */
+  /**
+   * Called when another write came first. Throws a StatusError when this was the last try: 504 with several servers,
+   * 409 with one.
+   */
   lost({ definition, name }: ObjectScope): void {
     const { storage, clock } = this.#registry
     this.#count += 1
