@@ -85,8 +85,8 @@ export class Registry implements WritePath {
   }
 
   /**
-   * Returns the object as it is now, or as it was at the revision `asOf`, if that is remembered. Throws a StatusError (404) if
-   * it does not exist.
+   * Returns the object as it is now, or as it was at the revision `asOf`, if that is remembered. Throws a StatusError
+   * (404) if it does not exist.
    */
   get({ definition, namespace, name, asOf }: ObjectScope & { asOf?: number }): CachedObject {
     const found = this.cacheOf(definition).get(objectKey(definition, namespace, name), asOf)
