@@ -104,7 +104,7 @@ class Recorder implements EventRecorder {
         await send()
         break
       } catch (error) {
-        // What the server refused it will refuse again: a namespace that is gone, for one.
+        // The server would refuse the event again, e.g. because its namespace is gone.
         if (error instanceof Error && 'status' in error) break
         if (tries === TRIES) {
           this.#options.onError(error)

@@ -36,7 +36,7 @@ export class LogFile {
     if (data.length > 0 || this.#offset >= this.#end) return data
     const now = await stat(this.#path).catch(() => undefined)
     if (!now || now.ino === this.#inode) return data
-    // What was written just before the rotation.
+    // Reads what was written just before the rotation.
     const last = await this.#readOn()
     if (last.length > 0) return last
     await this.#reopen()

@@ -69,7 +69,7 @@ function sandboxActions(pod: Pod, runtime: RuntimePod): PodActions {
   if (restartPolicy === 'Never' && runtime.sandboxes.length > 0 && existedBefore) {
     return { ...actions, createSandbox: false }
   }
-  // Only OnFailure keeps what succeeded; neither Never of a container nor its rules count here.
+  // Only OnFailure keeps a container that succeeded; a container's Never and its rules do not count here.
   const start = containers.filter((container) => {
     const record = newestRecord(runtime, container.name)
     const succeeded = record?.state === 'exited' && record.exitCode === 0

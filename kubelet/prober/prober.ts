@@ -144,7 +144,7 @@ export class Prober {
     const { clock, metrics } = this.#options
     const beganMs = clock.monotonic()
     const result = await this.#runProbe(probe)
-    // What could not be told is thrown away, as upstream does.
+    // A probe without a result is not counted, as upstream.
     if (result === 'success' || result === 'failure')
       metrics?.probed(probe, result, (clock.monotonic() - beganMs) / 1000)
     return result

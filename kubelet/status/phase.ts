@@ -52,7 +52,7 @@ function countSidecar(
     if (status) count.pendingSidecars++
   } else if (status.state.running) {
     count.running++
-    // Whether it has started is not known yet when phases are counted; with an app container there, it does not matter.
+    // It is not known yet if the sidecar has started; next to an app container it does not matter.
     count.pendingSidecars++
   } else if (status.state.waiting && !status.lastState?.terminated) {
     count.pendingSidecars++

@@ -144,7 +144,7 @@ export class VolumeManager {
     const { clock, events, memoryFolders } = this.#options
     const key = `${pod.metadata.uid}/${volume.name}`
     const stoodAtMs = this.#standing.get(key)
-    // One in memory is gone when the machine below has rebooted.
+    // A volume in memory is gone after a reboot of the machine.
     const mayBeGone = isInMemory(volume) && memoryFolders !== undefined
     if (stoodAtMs !== undefined && !mayBeGone && clock.monotonic() - stoodAtMs < REFRESH_MS) return
     const startedMs = clock.monotonic()
@@ -158,7 +158,7 @@ export class VolumeManager {
         const why = error instanceof Error ? error.message : String(error)
         const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${why}`
         events.podEvent(pod, undefined, 'Warning', 'FailedMount', message)
-        // What stood once goes on standing, with what it had.
+        // A volume that was set up before keeps its contents.
         if (stoodAtMs !== undefined) return
         if (clock.monotonic() - startedMs > GIVE_UP_MS) throw error
         await clock.sleep(waitMs, { signal })

@@ -36,7 +36,7 @@ export class Http1Transport implements Transport {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const asked = request(options, resolve).on('error', reject)
       asked.on('upgrade', (_answer, socket) => socket.destroy())
-      // Also where Node reports no error: after a switch of protocols, or an abort in the middle of one.
+      // Rejects also if Node reports no error: after a switch of protocols, or an abort during such a switch.
       asked.on('close', () => reject(new Error('the connection was closed before an answer')))
       asked.end()
     })

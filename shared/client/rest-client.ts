@@ -131,7 +131,7 @@ class RestClient implements ServerClient {
   async list<T extends object = KubeObject>(resource: Resource, query?: ListQuery): Promise<KubeList<T>> {
     const path = listPath(resource, query)
     const list = await this.#json<KubeList<T>>('GET', path)
-    // As Go says that there are none.
+    // Go encodes an empty list as null.
     const items = list.items ?? []
     if (!Array.isArray(items) || !items.every(hasMetadata))
       throw new Error(`GET ${path}: the server's answer is no list`)
@@ -225,7 +225,7 @@ class RestClient implements ServerClient {
     const { ca, insecureSkipTlsVerify, http2, maxRequests } = this.#options
     const { hostname, port, servername } = this.#target
     const tls = {
-      // As Go's clients do: the certificate that a server shows may itself be what is trusted.
+      // As in Go's clients, the server's own certificate may be the trusted one.
       secureContext: createSecureContext({ ca, cert, key, allowPartialTrustChain: true }),
       rejectUnauthorized: !insecureSkipTlsVerify,
       keepAlive: true,
@@ -268,7 +268,7 @@ class RestClient implements ServerClient {
     try {
       const answer = await this.#requests.request(request, deadline).catch((error: unknown) => {
         if (!(error instanceof StaleConnectionError)) throw error
-        // Only what changes nothing is asked again, and what was not begun.
+        // Only reads, and requests that were not sent, are retried.
         if (method !== 'GET' && !error.isUntouched) throw error.cause
         return this.#requests.request(request, deadline)
       })

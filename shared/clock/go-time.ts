@@ -27,7 +27,7 @@ const pieces: Piece[] = [
   [/^-/, '-'],
   [/^\d\d/, '02'],
   [/^T/, 'T'],
-  // One digit will do for the hour, and a comma for the point before the fraction: Go is so lenient.
+  // Go accepts one digit for the hour, and a comma instead of the point before the fraction.
   [/^\d\d?/, '15'],
   [/^:/, ':'],
   [/^\d\d/, '04'],

@@ -23,7 +23,7 @@ export class WireReader {
   /** The next field's number and wire type. */
   tag(message: string): { number: number; wire: WireType } {
     const first = this.#at < this.#end ? this.#bytes[this.#at]! : 0
-    // One byte that is right, as nearly all are, needs no BigInt.
+    // A valid tag of one byte, the most frequent case, needs no BigInt.
     if (first >= 8 && first < 0x80 && isWireType(first & 7)) {
       this.#at++
       return { number: first >> 3, wire: (first & 7) as WireType }

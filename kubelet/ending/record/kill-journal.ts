@@ -75,7 +75,7 @@ export class RecordedKill implements KillJournal {
     step.httpStatus = httpStatus
     if (output) step.output = ends(output)
     if (outcome !== 'success') step.message = ends(message)
-    // What comes too late changes nothing about that.
+    // A result that arrives after the step's outcome does not change it.
     if (step.outcome) return
     step.outcome = outcome === 'success' ? 'Succeeded' : 'Failed'
     step.endTime = this.#now()

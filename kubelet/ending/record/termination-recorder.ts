@@ -124,7 +124,7 @@ export class ApiTerminationRecorder implements TerminationRecorder {
     }
     this.#endings.set(uid, state)
     if (request.ends === 'container') return state
-    // Of containers that end with their pod, one may say why.
+    // A request without a known cause keeps the pod's cause.
     const cause = state.request.ends === 'pod' && request.cause === 'Unknown' ? state.request.cause : request.cause
     return Object.assign(state, { request: { ...request, cause } })
   }

@@ -86,7 +86,7 @@ function resolved(
   const digest = createHash('sha256')
     .update(JSON.stringify([image, command ?? [], path]))
     .digest('hex')
-  // As the real ones, whose shell is what they run when nothing is said.
+  // A built-in image has its command as default arguments, like a real image whose shell runs if nothing is specified.
   const words = !command || isDefault ? { entrypoint: [], cmd: command ?? [] } : entrypointOf(command)
   return { id: `sha256:${digest}`, ...words, env: {}, path, stopSignal, present: true }
 }

@@ -74,7 +74,7 @@ function namespacesOf(
     mounts: viewMounts(mounts, filesView),
     processes: stored.processes,
     ...(!sandbox.hostNetwork && { hostname: sandbox.hostname }),
-    // One who is not root cannot join a namespace that another made: then each container has its own.
+    // Non-root users cannot join a namespace that another process created, so each container gets its own.
     ownIpc: stored.ownIpc && ordinaryIdentity() !== undefined,
     identity: ordinaryIdentity(),
     workingDir,

@@ -141,7 +141,7 @@ function ownFiles(view: ContainerView): Step[] {
     ...hostMounts.flatMap(({ path, own }, index) =>
       own
         ? layer(`upper${index}`, path, `root${path}`, shortLived[path])
-        : // Its place is there, below. A user's own file system may refuse even root: then it is not seen.
+        : // Its mount point exists below. A user's own file system may refuse even root; it is then not visible.
           [ifPossible(mount(path, `root${path}`, '', bind | recursive))],
     ),
     ...(view.machineSettings ? [] : machineIsReadOnly),

@@ -106,7 +106,7 @@ class ProcessRuntime implements ContainerRuntime {
     this.#options = options
     this.#store = store
     const shim = () => this.#shim.connection
-    // One who is not root cannot enter a PID namespace with a process that is to be signalled.
+    // Non-root users cannot enter a PID namespace with a process that is to be signalled.
     const shares = capabilities.isolation === 'pod' && !ordinaryIdentity()
     this.ownIpc = shares
     this.#sandboxes = new Sandboxes({ store, clock, nodeIP, shares, shim })
@@ -346,7 +346,7 @@ class ProcessRuntime implements ContainerRuntime {
       closeOutput(container)
     }
     if (!containers.some(({ record }) => record.state === 'running')) await this.#route.remove()
-    // Those that have ended are in the journal; those that are being started end with the shim.
+    // Ended containers are in the journal; containers that are being started end with the shim.
     const isNeeded = containers.some(({ record }) => record.state === 'running' && record.pid !== 0)
     if (!this.#options.supervised && !isNeeded) this.#shim.connection.end()
     const closed = this.#shim.close()

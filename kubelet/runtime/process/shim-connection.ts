@@ -181,7 +181,7 @@ class PipeConnection implements ShimConnection {
 
   async close(): Promise<void> {
     const closed = Promise.all([this.#requests, this.#events].map(hasClosed))
-    // What was said is heard: the pipe is the shim's as well. A shim that was stopped hears nothing.
+    // The shim reads all requests that were sent, because it holds the pipe as well; a stopped shim reads nothing.
     this.#requests.end(() => this.#destroy())
     if (!(await withinLimit(closed, farewellMs, this.#clock.machine))) this.#destroy()
   }

@@ -324,7 +324,7 @@ export class Http2Connection {
 
   #onWindow(id: number, by: number): void {
     const body = this.#streams.get(id)
-    // Of a stream that has ended it says nothing.
+    // A window update of an ended stream has no effect.
     if (id === 0 || body) this.#outbox.widen(by, { body, all: this.#streams.values() })
   }
 

@@ -33,7 +33,7 @@ export class FrameSplitter {
   push(chunk: Buffer): void {
     const bytes = this.#unread ? Buffer.concat([this.#unread, chunk]) : chunk
     const at = cutFrames(bytes, 0, this.#onCut, tooLarge)
-    // What is only looked at now is another's soon.
+    // The rest is copied, because the chunk's buffer will be reused.
     this.#unread = at === bytes.length ? undefined : Buffer.from(bytes.subarray(at))
   }
 
