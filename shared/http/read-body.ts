@@ -6,13 +6,18 @@ export interface BodyLimits {
   tooLarge(): Error
   /** The error for a body that breaks off. */
   brokenOff(): Error
+  /** Is told how many bytes have arrived so far; the error that it returns refuses the body. */
+  arrived?(bytes: number): Error | undefined
 }
 
 /**
  * Reads the whole body of a request. A body beyond the limit is discarded, so that the client reads the answer; the
- * promise rejects with `tooLarge`. If the body breaks off, it rejects with `brokenOff`.
+ * promise rejects with `tooLarge`, or with the error of `arrived`. If the body breaks off, it rejects with `brokenOff`.
  */
-export function readBody(request: IncomingMessage, { maxBytes, tooLarge, brokenOff }: BodyLimits): Promise<Buffer> {
+export function readBody(
+  request: IncomingMessage,
+  { maxBytes, tooLarge, brokenOff, arrived }: BodyLimits,
+): Promise<Buffer> {
   if (Number(request.headers['content-length']) > maxBytes) {
     request.resume()
     return Promise.reject(tooLarge())
@@ -22,11 +27,11 @@ export function readBody(request: IncomingMessage, { maxBytes, tooLarge, brokenO
     let bytes = 0
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes > maxBytes) {
-        request.removeAllListeners('data')
-        request.resume()
-        reject(tooLarge())
-      } else chunks.push(chunk)
+      const refusal = bytes > maxBytes ? tooLarge() : arrived?.(bytes)
+      if (!refusal) return chunks.push(chunk)
+      request.removeAllListeners('data')
+      request.resume()
+      reject(refusal)
     })
     request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes)))
     request.on('error', () => reject(brokenOff()))

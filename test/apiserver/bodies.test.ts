@@ -1,5 +1,6 @@
 /** Bodies are bounded by their values and by what they are for, in every format, and large ones are decoded in turns. */
-import { connect } from 'node:http2'
+import { once } from 'node:events'
+import { connect, type IncomingHttpHeaders } from 'node:http2'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type { Limits } from '../../apiserver/http/limits/limits.ts'
@@ -168,4 +169,22 @@ t.test('the copies of a JSON patch hold no more values than a body may', async (
     })
   t.equal((await copies(3)).status, 200)
   t.equal((await copies(4)).status, 422)
+})
+
+t.test('a body without a declared length counts for a user by the bytes that have arrived', async (t) => {
+  const server = await start(t, {})
+  const session = server.session()
+  t.teardown(() => session.destroy())
+  const statuses = times(64, async (i) => {
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': `${core}/configmaps`,
+      'content-type': 'application/json',
+    })
+    stream.end(JSON.stringify({ metadata: { name: `undeclared-${i}` } }))
+    const [head] = (await once(stream, 'response')) as [IncomingHttpHeaders]
+    stream.resume()
+    return Number(head[':status'])
+  })
+  t.same(new Set(await Promise.all(statuses)), new Set([201]))
 })

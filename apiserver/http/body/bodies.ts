@@ -51,34 +51,50 @@ export class Bodies {
   }
 
   #read(sender: Sender, limit: Limit): Promise<Buffer> {
-    const length = Number(sender.request.headers['content-length'] ?? limit.maxBytes)
-    if (length < largeBytes || length > limit.maxBytes) return readBody(sender.request, limit.maxBytes, limit.name)
-    return this.#readLarge(sender, limit, length)
+    const declared = Number(sender.request.headers['content-length'])
+    const isLarge = !(declared < largeBytes || declared > limit.maxBytes)
+    return isLarge ? this.#readLarge(sender, limit, declared) : readBody(sender.request, limit.maxBytes, limit.name)
   }
 
-  async #readLarge(sender: Sender, { maxBytes, name }: Limit, length: number): Promise<Buffer> {
+  /** Reads a body whose declared length is large, or that declares none and may become large. */
+  async #readLarge(sender: Sender, limit: Limit, declared: number): Promise<Buffer> {
     const { request, asker } = sender
-    this.#hold(sender, length)
+    let own = 0
+    const hold = (bytes: number): Error | undefined => {
+      if (bytes < largeBytes || bytes <= own) return undefined
+      const refusal = this.#hold(asker.name, bytes - own, own)
+      if (!refusal) own = bytes
+      return refusal
+    }
     try {
-      const bytes = await readBody(request, maxBytes, name)
+      const refusal = declared > 0 ? hold(declared) : undefined
+      if (refusal) {
+        request.resume()
+        throw refusal
+      }
+      const bytes = await readBody(request, limit.maxBytes, limit.name, hold)
+      if (bytes.length < largeBytes) return bytes
       if (!this.#turns.take()) await this.#turns.queue(asker.name)?.waits
       setImmediate(() => this.#turns.release())
       if (sender.hasLeft()) throw badRequest('unexpected EOF')
       return bytes
     } finally {
-      this.#release(asker.name, length)
+      this.#release(asker.name, own)
     }
   }
 
-  /** Throws a StatusError (429) where a user sends too much at a time; one body is never too much. */
-  #hold({ request, asker }: Sender, length: number): void {
-    const held = this.#held.get(asker.name) ?? 0
-    if (held > 0 && held + length > this.#mostOfUser) {
-      request.resume()
+  /**
+   * Holds more bytes of a body that holds `own` already. Returns a StatusError (429) where the user's bodies would be
+   * too much together; one body is never too much.
+   */
+  #hold(user: string, more: number, own: number): Error | undefined {
+    const held = this.#held.get(user) ?? 0
+    if (held > own && held + more > this.#mostOfUser) {
       const why = 'Too many requests, please try again later.'
-      throw tooManyRequests(why, retryAfterSeconds, []).atLimit('maxRequestBodyBytesPerUser' satisfies LimitName)
+      return tooManyRequests(why, retryAfterSeconds, []).atLimit('maxRequestBodyBytesPerUser' satisfies LimitName)
     }
-    this.#held.set(asker.name, held + length)
+    this.#held.set(user, held + more)
+    return undefined
   }
 
   #release(user: string, length: number): void {

@@ -11,9 +11,11 @@ export const readBody = (
   request: IncomingMessage,
   maxBytes: number,
   limit: LimitName = 'maxRequestBodyBytes',
+  arrived?: (bytes: number) => Error | undefined,
 ): Promise<Buffer> =>
   read(request, {
     maxBytes,
     tooLarge: () => requestEntityTooLarge(`Request entity too large: limit is ${maxBytes}`).atLimit(limit),
     brokenOff: () => badRequest('unexpected EOF'),
+    arrived,
   })
