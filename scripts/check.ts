@@ -9,6 +9,7 @@ const checks: Record<string, string[]> = {
   imports: ['node', 'scripts/check-imports.ts'],
   tidy: ['node', 'scripts/check-tidy.ts'],
   words: ['node', 'scripts/words.ts'],
+  fragments: ['node', 'scripts/fragments.ts'],
   generated: ['node', 'openapi/check.ts'],
   kinds: ['node', 'scripts/kinds-table.ts'],
   reference: ['node', 'scripts/reference-docs.ts'],

@@ -35,7 +35,9 @@ function problemOf(sentence: string): string | undefined {
   const begins = opener.test(sentence) && !(subordinate.test(sentence) && sentence.includes(', '))
   if (begins) return `begins with "${sentence.split(' ')[0]}"`
   if (verb.test(sentence)) return undefined
-  return nlp(sentence).verbs().length === 0 ? 'has no verb' : undefined
+  // "Names the files" may be read as a noun, "it names the files" may not.
+  const asVerb = /^[A-Z][a-z]+s /.test(sentence) ? `It ${sentence[0]?.toLowerCase()}${sentence.slice(1)}` : sentence
+  return nlp(asVerb).verbs().length === 0 ? 'has no verb' : undefined
 }
 
 /** The text of a comment on one line, with each piece of code as one word. */
