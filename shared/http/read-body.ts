@@ -30,6 +30,7 @@ export function readBody(
       const refusal = bytes > maxBytes ? tooLarge() : arrived?.(bytes)
       if (!refusal) return chunks.push(chunk)
       request.removeAllListeners('data')
+      chunks.length = 0
       request.resume()
       reject(refusal)
     })

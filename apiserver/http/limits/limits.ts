@@ -94,7 +94,7 @@ const settable = rows({
   },
   maxRequestBodyBytesPerUser: {
     type: bytes(64 * KiB, 64 * GiB),
-    default: 32 * MiB,
+    default: 16 * MiB,
     what: 'bytes of the bodies of 8 KiB and more that a user sends at a time',
     beyond: 'the request gets 429 with Retry-After',
   },
