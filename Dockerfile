@@ -13,9 +13,9 @@ COPY bin/node/package.json bin/node/
 # Without the Node that a checkout brings along: the image has its own.
 RUN npm ci --ignore-scripts --workspaces=false
 COPY . .
-# What npm would ship, with what it needs beside it, and with what makes a container of it.
-RUN npm pack && tar xzf kubestage-*.tgz && npm prune --ignore-scripts --workspaces=false --omit=dev --omit=optional \
-  && mv node_modules package/ && mkdir package/scripts && mv scripts/docker package/scripts/
+# What npm would ship, with the one package that is not bundled beside it, and with what makes a container of it.
+RUN npm pack && tar xzf kubestage-*.tgz && mkdir package/node_modules package/scripts \
+  && mv node_modules/re2js package/node_modules/ && mv scripts/docker package/scripts/
 
 FROM ${NODE_IMAGE}
 COPY --from=build /opt/kubestage/package /opt/kubestage
