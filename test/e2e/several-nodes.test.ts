@@ -66,7 +66,7 @@ t.test('nodes of both kinds', async (t) => {
     t.match(await kubestage('logs', 'kubelet', '--node', 'node-2'), /"/)
     const command = startCommand(t, ['logs', 'kubelet', '--node=node-9', `--state-dir=${stateDir}`])
     t.equal(await command.ended, 1)
-    t.match(command.output(), /^kubestage: there is no .*node-9/)
+    t.match(command.output(), /^kubestage: .*node-9.* does not exist/)
   })
 
   t.test('Ctrl-C ends all', async (t) => {
