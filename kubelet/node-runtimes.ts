@@ -80,7 +80,7 @@ async function openImages({ rootDir, image, imagePath, imageStopSignal }: Kubele
 
 /** The shim, which is the machine as far as pods can tell, begins without it. */
 async function openLossMark({ rootDir }: KubeletConfig): Promise<LossMark> {
-  const { runtimeDir } = await import('./runtime/process/shim.ts')
+  const { runtimeDir } = await import('./runtime/process/shim/shim.ts')
   return createLossMark(path.join(runtimeDir(rootDir), 'lost'))
 }
 

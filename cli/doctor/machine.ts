@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { version } from '../../cluster/package.ts'
 import { tryProgram } from '../../cluster/supervisor/try-program.ts'
-import { possibleIsolation } from '../../kubelet/runtime/process/isolation.ts'
+import { possibleIsolation } from '../../kubelet/runtime/process/launch/isolation.ts'
 import { whyRefused } from '../../shared/config/system-errors.ts'
 import type { Finding } from './finding.ts'
 

@@ -1,6 +1,6 @@
 import { inWords, portsOf } from '../../kubelet/containers/port-conflicts.ts'
-import { listenersOn } from '../../kubelet/runtime/process/listeners.ts'
 import { markerOf } from '../../kubelet/runtime/process/marker.ts'
+import { listenersOn } from '../../kubelet/runtime/process/ports/listeners.ts'
 import type { KubeList, Pod } from '../../shared/api/types.ts'
 import { askServer } from '../ask-server.ts'
 import { examplePort } from '../example-port.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { runtimeDir } from '../../kubelet/runtime/process/shim.ts'
+import { runtimeDir } from '../../kubelet/runtime/process/shim/shim.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { readRegularFile } from '../../shared/files/regular-file.ts'
 import { type Holder, living } from '../lock.ts'

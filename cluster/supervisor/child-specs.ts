@@ -1,6 +1,6 @@
 import { getCompileCacheDir } from 'node:module'
 import { extname, join } from 'node:path'
-import { startShim } from '../../kubelet/runtime/process/shim.ts'
+import { startShim } from '../../kubelet/runtime/process/shim/shim.ts'
 import { packageRoot } from '../package.ts'
 import type { StateDirectory } from '../state-directory.ts'
 import type { ChildSpec } from './child.ts'

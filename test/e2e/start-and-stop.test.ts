@@ -194,7 +194,7 @@ t.test('kill -9 of the shim: it is started again, and so are its containers', as
   await client.create(pods, podOf({ name: 'p', command: ['sh', '-c', script] }), { namespace })
   await running(client, 'p')
   const before = processesWith(`shimless-${process.pid}`)
-  const [shim] = processesWith(join('process', 'shim.pl')).filter((candidate) =>
+  const [shim] = processesWith(join('shim', 'shim.pl')).filter((candidate) =>
     isChildOf(candidate, cluster.process.child.pid),
   )
   process.kill(shim!, 'SIGKILL')

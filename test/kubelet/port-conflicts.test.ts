@@ -1,6 +1,6 @@
 import t from 'tap'
 import { inWords, portsIn, portsOf } from '../../kubelet/containers/port-conflicts.ts'
-import { parseSockets } from '../../kubelet/runtime/process/listeners.ts'
+import { parseSockets } from '../../kubelet/runtime/process/ports/listeners.ts'
 
 t.test('ports that a program did not get, in what it prints', async (t) => {
   const outputs: [output: string, ports: number[]][] = [

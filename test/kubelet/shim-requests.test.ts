@@ -4,10 +4,10 @@ import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } f
 import { Socket } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { encodeRequest } from '../../kubelet/runtime/process/shim-words.ts'
+import { encodeRequest } from '../../kubelet/runtime/process/shim/shim-words.ts'
 import { until } from '../harness/until.ts'
 
-const program = join(import.meta.dirname, '../../kubelet/runtime/process/shim.pl')
+const program = join(import.meta.dirname, '../../kubelet/runtime/process/shim/shim.pl')
 
 t.test('requests that are cut, damaged or endless', async (t) => {
   const root = join(t.testdir(), 'runtime')

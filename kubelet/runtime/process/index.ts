@@ -1,3 +1,3 @@
-export { possibleIsolation } from './isolation.ts'
+export { possibleIsolation } from './launch/isolation.ts'
 export { createProcessRuntime, type ProcessRuntimeOptions } from './process-runtime.ts'
-export { startShim } from './shim.ts'
+export { startShim } from './shim/shim.ts'

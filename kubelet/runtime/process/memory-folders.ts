@@ -3,9 +3,9 @@ import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node
 import path from 'node:path'
 import { promisify } from 'node:util'
 import type { MemoryFolders } from '../container-runtime.ts'
-import { type Step, tmpfs } from './container-view.ts'
-import { aloneLaunch } from './launch.ts'
-import { mountPoints } from './mount-points.ts'
+import { aloneLaunch } from './launch/launch.ts'
+import { type Step, tmpfs } from './view/container-view.ts'
+import { mountPoints } from './view/mount-points.ts'
 
 /**
  * Each is a tmpfs, mounted on the host as by upstream's kubelet. The shim unmounts what is left when it ends or starts:

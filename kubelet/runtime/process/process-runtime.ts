@@ -25,35 +25,35 @@ import {
 } from '../container-runtime.ts'
 import { throughMounts, whyNotExecutable, whyNoWorkingDir } from '../executable.ts'
 import type { Images } from '../images/images.ts'
-import { attachTo } from './attach.ts'
 import { Boot } from './boot.ts'
 import { clockFile, ownClockFile, readMovedClock, tellOfMovedClock, writeMovedClock } from './clock-file.ts'
-import { type Container, closeOutput, killContainer } from './container.ts'
-import { containerEnvironment, containerLaunch } from './container-launch.ts'
-import { type LogLimits, removeLog } from './container-log.ts'
-import { Containers } from './containers.ts'
-import { execLaunch } from './exec-launch.ts'
-import { Execs } from './execs.ts'
-import { ordinaryIdentity } from './identity.ts'
-import { KeptShim } from './kept-shim.ts'
-import { shimLaunch, terminalLaunch } from './launch.ts'
-import { LayerWatch } from './layer-watch.ts'
-import { Leftovers } from './leftovers.ts'
-import { LocalRoute } from './local-route.ts'
+import { attachTo } from './containers/attach.ts'
+import { type Container, closeOutput, killContainer } from './containers/container.ts'
+import { type LogLimits, removeLog } from './containers/container-log.ts'
+import { Containers } from './containers/containers.ts'
+import { LayerWatch } from './containers/layer-watch.ts'
+import { Leftovers } from './containers/leftovers.ts'
+import { Sandboxes } from './containers/sandboxes.ts'
+import { stopContainer } from './containers/stop-container.ts'
+import { usageOf } from './containers/usage.ts'
+import { execLaunch } from './execs/exec-launch.ts'
+import { Execs } from './execs/execs.ts'
+import { containerEnvironment, containerLaunch } from './launch/container-launch.ts'
+import { shimLaunch, terminalLaunch } from './launch/launch.ts'
+import { tooLong, whyTooLong } from './launch/program-size.ts'
+import { programUser } from './launch/program-user.ts'
 import { MountedMemory } from './memory-folders.ts'
 import { newId } from './new-id.ts'
-import { connectToPod } from './port-forward.ts'
-import type { PortOwners } from './port-owners.ts'
-import { tooLong, whyTooLong } from './program-size.ts'
-import { programUser } from './program-user.ts'
+import { LocalRoute } from './ports/local-route.ts'
+import { connectToPod } from './ports/port-forward.ts'
+import type { PortOwners } from './ports/port-owners.ts'
 import { type Processes, RecordStore } from './record-store.ts'
 import { noTask, startFailure } from './runtime-errors.ts'
-import { Sandboxes } from './sandboxes.ts'
-import { runtimeDir } from './shim.ts'
+import { KeptShim } from './shim/kept-shim.ts'
+import { runtimeDir } from './shim/shim.ts'
 import { shimNews } from './shim-news.ts'
-import { stopContainer } from './stop-container.ts'
-import { startOnTerminal } from './terminal.ts'
-import { usageOf } from './usage.ts'
+import { startOnTerminal } from './streams/terminal.ts'
+import { ordinaryIdentity } from './view/identity.ts'
 
 export interface ProcessRuntimeOptions {
   rootDir: string
@@ -357,7 +357,7 @@ class ProcessRuntime implements ContainerRuntime {
   /** Loaded by the first container that fails, or answers a probe. */
   #portOwners(): Promise<PortOwners> {
     const parts = { root: this.#store.root, containers: this.#containers, sandboxes: this.#sandboxes }
-    this.#owners ??= import('./port-owners.ts').then(
+    this.#owners ??= import('./ports/port-owners.ts').then(
       ({ PortOwners }) => new PortOwners({ ...parts, nodeIP: this.#options.nodeIP }),
     )
     return this.#owners

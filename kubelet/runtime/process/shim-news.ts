@@ -1,7 +1,7 @@
-import type { Containers } from './containers.ts'
-import type { Execs } from './execs.ts'
-import type { Sandboxes } from './sandboxes.ts'
-import type { ShimListener } from './shim-connection.ts'
+import type { Containers } from './containers/containers.ts'
+import type { Sandboxes } from './containers/sandboxes.ts'
+import type { Execs } from './execs/execs.ts'
+import type { ShimListener } from './shim/connection.ts'
 
 /** The owner of a process that the shim reports: a container's, a sandbox's own, or a command's. */
 export const shimNews = (

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ContainerLog } from '../../../kubelet/runtime/process/container-log.ts'
+import { ContainerLog } from '../../../kubelet/runtime/process/containers/container-log.ts'
 import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
 
 const megabyte = Buffer.alloc(1024 * 1024, `${'x'.repeat(1023)}\n`)

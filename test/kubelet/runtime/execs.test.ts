@@ -1,6 +1,6 @@
 import t from 'tap'
-import { type CommandLaunch, Execs } from '../../../kubelet/runtime/process/execs.ts'
-import type { ShimConnection, ShimRun } from '../../../kubelet/runtime/process/shim-connection.ts'
+import { type CommandLaunch, Execs } from '../../../kubelet/runtime/process/execs/execs.ts'
+import type { ShimConnection, ShimRun } from '../../../kubelet/runtime/process/shim/connection.ts'
 import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
 
 t.test('the shim is to forget what could not be started', async (t) => {

@@ -3,7 +3,7 @@ import { closeSync, constants, mkdirSync, openSync, readFileSync } from 'node:fs
 import path from 'node:path'
 import t from 'tap'
 import { markedProcesses, marker } from '../../../kubelet/runtime/process/marker.ts'
-import { connectShim } from '../../../kubelet/runtime/process/shim-connection.ts'
+import { connectShim } from '../../../kubelet/runtime/process/shim/connection.ts'
 import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
 import { until } from '../../harness/until.ts'
 import { configOf, recordOf, sandboxOf, startNode } from './runtime-node.ts'

@@ -1,7 +1,7 @@
 /** A user at a terminal, and a program without one. */
 import { text } from 'node:stream/consumers'
 import t from 'tap'
-import { createTypist } from '../../../kubelet/runtime/process/typed-lines.ts'
+import { createTypist } from '../../../kubelet/runtime/process/streams/typed-lines.ts'
 import { until } from '../../harness/until.ts'
 import { configOf, exited, recordOf, sandboxOf, sh, startNode } from './runtime-node.ts'
 

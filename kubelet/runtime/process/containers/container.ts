@@ -1,9 +1,9 @@
-import type { ContainerRecord } from '../container-runtime.ts'
+import type { ContainerRecord } from '../../container-runtime.ts'
+import type { Exited, Started, StoredContainer } from '../record-store.ts'
+import { sendSignal } from '../signals.ts'
+import type { OutputStream } from '../streams/output-stream.ts'
+import type { PipeReader } from '../streams/pipe-reader.ts'
 import type { ContainerLog } from './container-log.ts'
-import type { OutputStream } from './output-stream.ts'
-import type { PipeReader } from './pipe-reader.ts'
-import type { Exited, Started, StoredContainer } from './record-store.ts'
-import { sendSignal } from './signals.ts'
 
 /**
  * A container as the runtime holds it while its record exists. Its process leads a group; `record.pid` is 0 until it

@@ -1,10 +1,10 @@
 import path from 'node:path'
-import { capabilityNames } from '../capability-names.ts'
-import type { ProcessRights } from '../container-runtime.ts'
-import type { Step } from './container-view.ts'
-import { ordinaryIdentity } from './identity.ts'
+import { capabilityNames } from '../../capability-names.ts'
+import type { ProcessRights } from '../../container-runtime.ts'
+import { systemCalls } from '../shim/system-calls.ts'
+import type { Step } from '../view/container-view.ts'
+import { ordinaryIdentity } from '../view/identity.ts'
 import { type ProgramUser, userSteps } from './program-user.ts'
-import { systemCalls } from './system-calls.ts'
 
 /** A process to be started. */
 export interface Launch {
@@ -56,7 +56,7 @@ export const aloneLaunch = (steps: Step[]): { file: string; args: string[] } => 
 })
 
 export const perl = 'perl'
-export const containerScript = path.join(import.meta.dirname, 'container.pl')
+export const containerScript = path.join(import.meta.dirname, '../shim/container.pl')
 
 const enter = ({ pid, processes, hostname, ipc, files }: Omit<Namespaces & { kind: 'enter' }, 'kind'>): Step => [
   'enter',

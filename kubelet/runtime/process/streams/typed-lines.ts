@@ -1,7 +1,7 @@
 import { pipeline, Transform, Writable } from 'node:stream'
-import type { ProcessStreams } from '../container-runtime.ts'
-import { descendantsOf } from './proc-files.ts'
-import { sendSignal } from './signals.ts'
+import type { ProcessStreams } from '../../container-runtime.ts'
+import { descendantsOf } from '../proc-files.ts'
+import { sendSignal } from '../signals.ts'
 
 /** Receives the effects of what a client types on its terminal. */
 export interface Typing {

@@ -1,4 +1,4 @@
-import { PROGRAM_BYTES, WORD_BYTES } from '../../pod/expansion.ts'
+import { PROGRAM_BYTES, WORD_BYTES } from '../../../pod/expansion.ts'
 
 const pointerBytes = 8
 

@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises'
-import type { Clock, Timer } from '../../../shared/clock/clock.ts'
+import type { Clock, Timer } from '../../../../shared/clock/clock.ts'
 import type { Container } from './container.ts'
 
 export interface LayerUse {

@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
-import type { Mount, RuntimeCapabilities } from '../container-runtime.ts'
+import type { Mount, RuntimeCapabilities } from '../../container-runtime.ts'
+import { runtimeDir } from '../shim/shim.ts'
+import { systemCalls } from '../shim/system-calls.ts'
 import {
   type ContainerView,
   type HostMount,
@@ -9,13 +11,11 @@ import {
   type ViewMount,
   viewFlags,
   viewSteps,
-} from './container-view.ts'
-import { hiddenPlaces, isBelow } from './hidden.ts'
-import { ordinaryIdentity } from './identity.ts'
+} from '../view/container-view.ts'
+import { hiddenPlaces, isBelow } from '../view/hidden.ts'
+import { ordinaryIdentity } from '../view/identity.ts'
+import { realPlace } from '../view/real-place.ts'
 import { aloneLaunch } from './launch.ts'
-import { realPlace } from './real-place.ts'
-import { runtimeDir } from './shim.ts'
-import { systemCalls } from './system-calls.ts'
 
 /**
  * Returns the best isolation that this machine allows, which it finds by trial. Namespaces need Linux, and root or user

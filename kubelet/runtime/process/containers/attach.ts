@@ -1,8 +1,8 @@
-import type { ProcessStreams } from '../container-runtime.ts'
+import type { ProcessStreams } from '../../container-runtime.ts'
+import { openInput } from '../streams/input-pipe.ts'
+import { OutputStream } from '../streams/output-stream.ts'
+import { interrupt, throughTypist } from '../streams/typed-lines.ts'
 import type { Container } from './container.ts'
-import { openInput } from './input-pipe.ts'
-import { OutputStream } from './output-stream.ts'
-import { interrupt, throughTypist } from './typed-lines.ts'
 
 /**
  * Streams of a container's own process; undefined when there is none that could say a word. `closeInput`: the shim's

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs'
 import { basename } from 'node:path'
-import type { PortHolder } from '../container-runtime.ts'
+import type { PortHolder } from '../../container-runtime.ts'
 
 /** The processes that listen on TCP ports of this machine; empty on other systems than Linux. */
 

@@ -1,14 +1,14 @@
 import os from 'node:os'
-import type { ContainerConfig, RuntimeCapabilities, Sandbox } from '../container-runtime.ts'
-import { defaultPath } from '../default-path.ts'
-import { clockFileVariable, ownClockFile } from './clock-file.ts'
-import { type ContainerView, type Step, viewFlags, viewSteps } from './container-view.ts'
-import { ordinaryIdentity } from './identity.ts'
+import type { ContainerConfig, RuntimeCapabilities, Sandbox } from '../../container-runtime.ts'
+import { defaultPath } from '../../default-path.ts'
+import { clockFileVariable, ownClockFile } from '../clock-file.ts'
+import { marker, markerVariable } from '../marker.ts'
+import type { StoredContainer } from '../record-store.ts'
+import { type ContainerView, type Step, viewFlags, viewSteps } from '../view/container-view.ts'
+import { ordinaryIdentity } from '../view/identity.ts'
 import { machineView, scratchDir, viewMounts } from './isolation.ts'
 import type { Launch, Namespaces } from './launch.ts'
-import { marker, markerVariable } from './marker.ts'
 import type { ProgramUser } from './program-user.ts'
-import type { StoredContainer } from './record-store.ts'
 
 /** Returns the environment that every process of the container gets. */
 export function containerEnvironment(

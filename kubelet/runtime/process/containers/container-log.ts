@@ -11,8 +11,8 @@ import {
   writeSync,
 } from 'node:fs'
 import path from 'node:path'
-import type { Clock } from '../../../shared/clock/clock.ts'
-import { toMicroTime } from '../../../shared/clock/timestamp.ts'
+import type { Clock } from '../../../../shared/clock/clock.ts'
+import { toMicroTime } from '../../../../shared/clock/timestamp.ts'
 
 const newline = 0x0a
 /** containerd's: a longer line is written in parts. */

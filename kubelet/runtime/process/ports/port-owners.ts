@@ -1,9 +1,9 @@
-import type { PodSocket, PortHolder } from '../container-runtime.ts'
-import type { Container } from './container.ts'
-import type { Containers } from './containers.ts'
+import type { PodSocket, PortHolder } from '../../container-runtime.ts'
+import type { Container } from '../containers/container.ts'
+import type { Containers } from '../containers/containers.ts'
+import type { Sandboxes } from '../containers/sandboxes.ts'
+import { marker, markerOf, variableOf } from '../marker.ts'
 import { answeringAt, familyOf, holdsAny, listenersOn, ownersOf, programOf } from './listeners.ts'
-import { marker, markerOf, variableOf } from './marker.ts'
-import type { Sandboxes } from './sandboxes.ts'
 
 export interface PortOwnersOptions {
   /** The folder of the runtime's records; it is part of the marker of its processes. */

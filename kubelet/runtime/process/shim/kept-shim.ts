@@ -1,6 +1,6 @@
-import type { Clock } from '../../../shared/clock/clock.ts'
+import type { Clock } from '../../../../shared/clock/clock.ts'
+import { connectShim, type ShimConnection, type ShimListener } from './connection.ts'
 import { isShimThere, startShimAlone } from './shim.ts'
-import { connectShim, type ShimConnection, type ShimListener } from './shim-connection.ts'
 
 export interface KeptShimOptions {
   rootDir: string

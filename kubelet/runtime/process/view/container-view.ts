@@ -1,9 +1,9 @@
-import type { Mount } from '../container-runtime.ts'
+import type { Mount } from '../../container-runtime.ts'
+import type { Processes } from '../record-store.ts'
 import { type Hidden, isBelow } from './hidden.ts'
 import type { Identity } from './identity.ts'
 import { mountPoints } from './mount-points.ts'
 import { realPlace } from './real-place.ts'
-import type { Processes } from './record-store.ts'
 
 /** Describes one step of `container.pl`: a name and its words. Steps are taken one after the other. */
 export type Step = [name: string, ...words: string[]]

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, constants, openSync } from 'node:fs'
 import path from 'node:path'
-import { defaultPath } from '../default-path.ts'
+import { defaultPath } from '../../default-path.ts'
 import { systemCalls } from './system-calls.ts'
 
 /** Where the runtime keeps its files, under the kubelet's root. */

@@ -1,12 +1,12 @@
-import type { Clock } from '../../../shared/clock/clock.ts'
-import { type ContainerRecord, type ReachedLimit, type RuntimeEvent, StartError } from '../container-runtime.ts'
+import type { Clock } from '../../../../shared/clock/clock.ts'
+import { type ContainerRecord, type ReachedLimit, type RuntimeEvent, StartError } from '../../container-runtime.ts'
+import type { ContainerHistory, Exited, RecordStore, StoredContainer } from '../record-store.ts'
+import { startFailure } from '../runtime-errors.ts'
+import type { StartedProcess } from '../shim/connection.ts'
+import type { OutputStream } from '../streams/output-stream.ts'
+import { readPipe } from '../streams/pipe-reader.ts'
 import { type Container, exitedRecord, failedRecord, lostExit, newContainer, runningRecord } from './container.ts'
 import { ContainerLog, type LogLimits } from './container-log.ts'
-import type { OutputStream } from './output-stream.ts'
-import { readPipe } from './pipe-reader.ts'
-import type { ContainerHistory, Exited, RecordStore, StoredContainer } from './record-store.ts'
-import { startFailure } from './runtime-errors.ts'
-import type { StartedProcess } from './shim-connection.ts'
 
 /** The containers and their lives: each goes from started to exited, as the shim tells. */
 export class Containers {

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import type { IPty } from '@lydell/node-pty'
-import { type ProcessStreams, StartError } from '../container-runtime.ts'
-import { defaultPath } from '../default-path.ts'
+import { type ProcessStreams, StartError } from '../../container-runtime.ts'
+import { defaultPath } from '../../default-path.ts'
 import { OutputStream } from './output-stream.ts'
 
 const absent =

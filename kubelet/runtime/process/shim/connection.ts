@@ -1,9 +1,9 @@
 import { closeSync, constants, openSync } from 'node:fs'
 import { Socket } from 'node:net'
 import path from 'node:path'
-import type { Clock } from '../../../shared/clock/clock.ts'
-import { withinLimit } from '../../../shared/clock/within-limit.ts'
-import { newId } from './new-id.ts'
+import type { Clock } from '../../../../shared/clock/clock.ts'
+import { withinLimit } from '../../../../shared/clock/within-limit.ts'
+import { newId } from '../new-id.ts'
 import { runtimeDir } from './shim.ts'
 import { decodeWords, encodeRequest } from './shim-words.ts'
 

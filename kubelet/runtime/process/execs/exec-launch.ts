@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
-import type { ExecOptions, Sandbox } from '../container-runtime.ts'
-import { whyNotExecutable } from '../executable.ts'
-import type { Container } from './container.ts'
-import { containerEnvironment } from './container-launch.ts'
-import type { Launch } from './launch.ts'
-import { newId } from './new-id.ts'
-import { whyTooLong } from './program-size.ts'
-import { programUser } from './program-user.ts'
-import { execFailure, noTask } from './runtime-errors.ts'
+import type { ExecOptions, Sandbox } from '../../container-runtime.ts'
+import { whyNotExecutable } from '../../executable.ts'
+import type { Container } from '../containers/container.ts'
+import { containerEnvironment } from '../launch/container-launch.ts'
+import type { Launch } from '../launch/launch.ts'
+import { whyTooLong } from '../launch/program-size.ts'
+import { programUser } from '../launch/program-user.ts'
+import { newId } from '../new-id.ts'
+import { execFailure, noTask } from '../runtime-errors.ts'
 
 /**
  * Returns the launch of a command beside a container's process, or containerd's message if the command cannot start.

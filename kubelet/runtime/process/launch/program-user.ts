@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import os from 'node:os'
-import type { WantedUser } from '../container-runtime.ts'
-import type { Step } from './container-view.ts'
+import type { WantedUser } from '../../container-runtime.ts'
+import type { Step } from '../view/container-view.ts'
 
 /** Says which user a container's processes run as, and which home folder they have. */
 export interface ProgramUser {

@@ -1,7 +1,7 @@
-import type { Clock } from '../../../shared/clock/clock.ts'
+import type { Clock } from '../../../../shared/clock/clock.ts'
+import { markedProcesses, marker, markerOf } from '../marker.ts'
+import { sendSignal } from '../signals.ts'
 import { type Container, killContainer } from './container.ts'
-import { markedProcesses, marker, markerOf } from './marker.ts'
-import { sendSignal } from './signals.ts'
 
 /** Kills whatever a container started and left, wherever it went: found by its mark. */
 export class Leftovers {

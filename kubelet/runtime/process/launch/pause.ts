@@ -1,8 +1,8 @@
-import type { Sysctl } from '../container-runtime.ts'
-import { defaultPath } from '../default-path.ts'
-import { newIpc, newProcesses, type Step } from './container-view.ts'
+import type { Sysctl } from '../../container-runtime.ts'
+import { defaultPath } from '../../default-path.ts'
+import { marker, markerVariable } from '../marker.ts'
+import { newIpc, newProcesses, type Step } from '../view/container-view.ts'
 import { containerScript, type Launch, perl } from './launch.ts'
-import { marker, markerVariable } from './marker.ts'
 
 /**
  * Holds the namespaces that a pod's containers share: of processes, in which it is process 1, and of IPC with its

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
-import type { ContainerUsage } from '../container-runtime.ts'
-import { ticksPerSecond } from '../machine-cpu.ts'
+import type { ContainerUsage } from '../../container-runtime.ts'
+import { ticksPerSecond } from '../../machine-cpu.ts'
+import { marker, markerOf } from '../marker.ts'
 import type { Container } from './container.ts'
 import { layerOf } from './layer-watch.ts'
-import { marker, markerOf } from './marker.ts'
 
 /**
  * Returns what each running container uses. One walk through /proc serves all containers; without /proc the figures are
