@@ -31,7 +31,8 @@ export function writeKubeletFiles({ settings, state, clusterRoot, pki, urls, tim
   forgetMovedClock(state.kubelet)
   const [first = ''] = urls
   const access = kubeconfig({ name: 'kubestage', server: first, ca: pki.ca.cert, user: pki.kubeletClient })
-  rmSync(join(state.kubelet, 'images.json'), { force: true })
+  // Images that were added stay as long as the objects that name them.
+  if (settings.storage.engine === 'memory') rmSync(join(state.kubelet, 'images.json'), { force: true })
   const kubeconfigFile = writeJson(join(state.kubelet, 'kubeconfig'), access)
   writeJson(kubeletConfigFile(state), {
     kubeconfig: kubeconfigFile,

@@ -1,27 +1,39 @@
+import { isDeepStrictEqual } from 'node:util'
 import { readRegularFile } from '../../../shared/files/regular-file.ts'
 import { writePrivately } from '../../../shared/pki/files.ts'
-import type { ImageEntry, ImageMap } from './image-entry.ts'
+import { entriesOf, type ImageEntry, type ImageMap } from './image-entry.ts'
 import { createImages, type Images } from './images.ts'
 
 /** Holds the changes that were made while the kubelet ran. */
 interface Changes {
   added: ImageEntry[]
   removed: string[]
+  /** What the configuration said then. */
+  configured: ImageEntry[]
 }
 
-/** Images whose changes a kubelet that starts again finds in `file`. A file that is damaged changes nothing. */
+/**
+ * Images whose changes a kubelet that starts again finds in `file`. A file that is damaged changes nothing, and neither
+ * does what it says of a pattern of which the configuration has said something else since.
+ */
 export function createKeptImages(map: ImageMap, file: string): Images {
   const images = createImages(map)
-  const configured = new Set(images.entries().map(({ pattern }) => pattern))
-  const { added, removed } = read(file)
-  for (const pattern of removed) images.remove(pattern)
-  for (const entry of added.reverse()) images.add(entry)
+  const configured = entriesOf(map)
+  const { added, removed, ...before } = read(file)
+  const of = (entries: ImageEntry[], pattern: string) => entries.find((entry) => entry.pattern === pattern)
+  const isAsBefore = (pattern: string) => {
+    const now = of(configured, pattern)
+    return now === undefined || isDeepStrictEqual(now, of(before.configured, pattern))
+  }
+  for (const pattern of removed.filter(isAsBefore)) images.remove(pattern)
+  for (const entry of added.reverse()) if (isAsBefore(entry.pattern)) images.add(entry)
   images.onChange(() => {
     const entries = images.entries()
     const there = new Set(entries.map(({ pattern }) => pattern))
     const changes: Changes = {
       added: entries.filter(({ origin }) => origin === 'added').map(({ origin, ...entry }) => entry),
-      removed: [...configured].filter((pattern) => !there.has(pattern)),
+      removed: configured.map(({ pattern }) => pattern).filter((pattern) => !there.has(pattern)),
+      configured,
     }
     writePrivately(file, `${JSON.stringify(changes)}\n`)
   })
@@ -29,9 +41,10 @@ export function createKeptImages(map: ImageMap, file: string): Images {
 }
 
 function read(file: string): Changes {
+  const none: Changes = { added: [], removed: [], configured: [] }
   try {
-    return JSON.parse(readRegularFile(file)) as Changes
+    return { ...none, ...(JSON.parse(readRegularFile(file)) as Partial<Changes>) }
   } catch {
-    return { added: [], removed: [] } // not there, or damaged
+    return none // not there, or damaged
   }
 }

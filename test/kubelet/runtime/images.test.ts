@@ -58,6 +58,11 @@ t.test('images that come and go while containers run', async (t) => {
 
   const after = createKeptImages(map, file)
   t.same(after.entries(), images.entries(), 'the next kubelet knows it, in the same order')
+  const changed = createKeptImages({ ...map, commands: { ...map.commands, 'web:*': ['/bin/web2'] } }, file)
+  t.same(changed.resolve('web:1').entrypoint, ['/bin/web2'], 'what the configuration says anew counts')
+  t.same(changed.resolve('app:2').entrypoint, ['/bin/new'], 'the other changes stay')
+  const alsoAdded = createKeptImages({ commands: { 'app:2': ['/bin/newer'] }, paths: {} }, file)
+  t.same(alsoAdded.resolve('app:2').entrypoint, ['/bin/newer'])
   writeFileSync(file, '{')
   t.same(createKeptImages(map, file).resolve('web:1').entrypoint, ['/bin/web'], 'a damaged file changes nothing')
 })
