@@ -8,11 +8,11 @@ export interface Entry {
 
 /** All words that may follow `kubestage` but `completion` and `help`, in help order. */
 export const commands: Readonly<Record<string, Entry>> = {
-  up: { summary: 'start a cluster: API server, controllers and a kubelet', load: () => import('./up.ts') },
-  down: { summary: 'stop it', load: () => import('./down.ts') },
-  status: { summary: 'what runs, since when, with how much memory', load: () => import('./status.ts') },
-  env: { summary: 'print the exports that point kubectl at it', load: () => import('./env.ts') },
-  logs: { summary: "print the log of one of the cluster's own programs", load: () => import('./logs.ts') },
+  up: { summary: 'start a cluster: API server, controllers and a kubelet', load: () => import('./cluster/up.ts') },
+  down: { summary: 'stop it', load: () => import('./cluster/down.ts') },
+  status: { summary: 'what runs, since when, with how much memory', load: () => import('./cluster/status.ts') },
+  env: { summary: 'print the exports that point kubectl at it', load: () => import('./cluster/env.ts') },
+  logs: { summary: "print the log of one of the cluster's own programs", load: () => import('./cluster/logs.ts') },
   node: {
     summary: 'list nodes; put one under pressure, shut it down, lose it, get it back',
     load: () => import('./node/index.ts'),
@@ -32,9 +32,9 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'let an application die in every way, and say how well it does',
     load: () => import('./rehearse/index.ts'),
   },
-  snapshot: { summary: 'write all objects to a file', load: () => import('./snapshot.ts') },
-  restore: { summary: 'make all objects what a file says', load: () => import('./restore.ts') },
-  reset: { summary: 'make the cluster what it was at its start', load: () => import('./reset.ts') },
+  snapshot: { summary: 'write all objects to a file', load: () => import('./instruments/snapshot.ts') },
+  restore: { summary: 'make all objects what a file says', load: () => import('./instruments/restore.ts') },
+  reset: { summary: 'make the cluster what it was at its start', load: () => import('./instruments/reset.ts') },
   storage: {
     summary: 'copy all objects from one storage to another: sqlite, etcd, a snapshot',
     load: () => import('./storage/index.ts'),
@@ -43,31 +43,34 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'count how pods ended, by reason, cause, verdict, user or workload',
     load: () => import('./terminations/index.ts'),
   },
-  journal: { summary: 'print the requests that came to the API server', load: () => import('./journal.ts') },
+  journal: {
+    summary: 'print the requests that came to the API server',
+    load: () => import('./instruments/journal.ts'),
+  },
   load: {
     summary: 'send requests to the pods of a Service, and count the lost ones',
     load: () => import('./load/index.ts'),
   },
-  record: { summary: 'write what happens in a cluster to a file', load: () => import('./record.ts') },
+  record: { summary: 'write what happens in a cluster to a file', load: () => import('./record/index.ts') },
   ui: { summary: 'print a link to the page of a cluster, or of a record', load: () => import('./ui/index.ts') },
   export: { summary: 'make a picture or a page of a record', load: () => import('./export/index.ts') },
-  fault: { summary: 'make requests fail on purpose', load: () => import('./fault.ts') },
-  clock: { summary: "print the cluster's own time", load: () => import('./clock.ts') },
+  fault: { summary: 'make requests fail on purpose', load: () => import('./instruments/fault.ts') },
+  clock: { summary: "print the cluster's own time", load: () => import('./instruments/clock.ts') },
   apiserver: {
     summary: 'run an API server alone, also several on one etcd',
-    load: () => import('./apiserver.ts'),
+    load: () => import('./programs/apiserver.ts'),
   },
   controllers: {
     summary: 'run control loops and scheduler alone, beside any API server',
-    load: () => import('./controllers.ts'),
+    load: () => import('./programs/controllers.ts'),
   },
   kubelet: {
     summary: 'run the kubelet of one node alone, on any cluster',
-    load: () => import('./kubelet.ts'),
+    load: () => import('./programs/kubelet.ts'),
   },
   'envtest-assets': {
     summary: "print a folder of programs for controller-runtime's envtest",
-    load: () => import('./envtest-assets.ts'),
+    load: () => import('./envtest/index.ts'),
   },
   doctor: { summary: 'what this machine can do, and how to get the rest', load: () => import('./doctor/index.ts') },
   demo: { summary: 'watch a pod die for a reason, in ten seconds', load: () => import('./demo/index.ts') },

@@ -6,7 +6,7 @@ import { flag } from '../shared/config/option-types.ts'
 import { configSchema } from '../shared/config/schema.ts'
 import { command } from './command.ts'
 import { clusterKeys, fileKeys } from './file-keys.ts'
-import { outputOption, printData, printTable } from './output.ts'
+import { outputOption, printData, printTable } from './terminal/output.ts'
 
 export default command({
   purpose:

@@ -9,7 +9,7 @@ import { ConfigError, type Options, UsageError, variableOf, variablePrefix } fro
 import { resolveOptions } from '../shared/config/resolve.ts'
 import { inOneSentence } from '../shared/config/system-errors.ts'
 import { builtIn, commands } from './commands.ts'
-import { meetNpm } from './npm-shell.ts'
+import { meetNpm } from './process/npm-shell.ts'
 
 /** Runs the `kubestage` command and ends the process with its exit code. */
 export async function main(): Promise<void> {
@@ -35,7 +35,7 @@ export async function main(): Promise<void> {
 /** Resolves to whether a guardian has to start this command (docs/decisions/003). */
 export async function wantsGuardian([name, ...args]: readonly string[], env: NodeJS.ProcessEnv): Promise<boolean> {
   if (name !== 'up' || env.KUBESTAGE_GUARDIAN !== undefined) return false
-  const { runsDurably } = await import('./wants-guardian.ts')
+  const { runsDurably } = await import('./cluster/wants-guardian.ts')
   return await runsDurably({ args, env, ...files })
 }
 

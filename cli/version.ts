@@ -1,7 +1,7 @@
 import { apiServerOptions } from '../apiserver/options.ts'
 import { version } from '../cluster/package.ts'
 import { command } from './command.ts'
-import { outputOption, printData } from './output.ts'
+import { outputOption, printData } from './terminal/output.ts'
 
 export default command({
   purpose: 'Prints the versions of Kubestage, of Kubernetes as it answers, and of the Node that runs it.',

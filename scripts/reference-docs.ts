@@ -3,12 +3,12 @@
  * are made of. `--write` puts it there; without, exit 1 when it is stale.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { kubeconfigOption } from '../cli/cluster-access.ts'
+import { kubeconfigOption } from '../cli/access/cluster-access.ts'
 import type { Command } from '../cli/command.ts'
 import { commands } from '../cli/commands.ts'
 import { clusterKeys } from '../cli/file-keys.ts'
-import { outputOption } from '../cli/output.ts'
 import { rehearseOptions } from '../cli/rehearse/options.ts'
+import { outputOption } from '../cli/terminal/output.ts'
 import { clusterOptions } from '../cluster/settings.ts'
 import { stateDirOption } from '../cluster/state-directory.ts'
 import { flagOf, type Option, type Options, variableOf } from '../shared/config/option.ts'

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort, whyNotListening } from '../../cluster/free-port.ts'
 import { packageRoot } from '../../cluster/package.ts'
-import { examplePort } from '../example-port.ts'
+import { examplePort } from './example-port.ts'
 
 export const manifestFile = 'examples/graceful-delete/pod.yaml'
 

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { whyNotListening } from '../../cluster/free-port.ts'
-import { findRunning } from '../running.ts'
+import { findRunning } from '../access/running.ts'
 import type { Finding } from './finding.ts'
 
 /** What a start needs to write: objects, certificates, logs, and what containers write. */

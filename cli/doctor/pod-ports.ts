@@ -2,9 +2,9 @@ import { inWords, portsOf } from '../../kubelet/containers/port-conflicts.ts'
 import { markerOf } from '../../kubelet/runtime/process/marker.ts'
 import { listenersOn } from '../../kubelet/runtime/process/ports/listeners.ts'
 import type { KubeList, Pod } from '../../shared/api/types.ts'
-import { askServer } from '../ask-server.ts'
-import { examplePort } from '../example-port.ts'
-import { findRunning } from '../running.ts'
+import { askServer } from '../access/ask-server.ts'
+import { findRunning } from '../access/running.ts'
+import { examplePort } from '../demo/example-port.ts'
 import type { Finding } from './finding.ts'
 
 const mostShown = 8

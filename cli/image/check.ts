@@ -1,5 +1,5 @@
+import type { ImageSource, ShownMeaning } from '../access/image-source.ts'
 import { containersOf, isMounted, type NamedContainer } from './containers.ts'
-import type { ImageSource, ShownMeaning } from './source.ts'
 
 export type CheckedContainer = Pick<NamedContainer, 'object' | 'container'> & ShownMeaning
 

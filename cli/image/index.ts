@@ -3,14 +3,14 @@ import type { ImageEntry } from '../../kubelet/runtime/images/image-entry.ts'
 import { option, UsageError } from '../../shared/config/option.ts'
 import { commandMap, flag, text } from '../../shared/config/option-types.ts'
 import type { Resolved } from '../../shared/config/resolve.ts'
-import { accessTo, clusterPlace, elsewhere, noClusterRuns } from '../cluster-access.ts'
+import { accessTo, clusterPlace, elsewhere, noClusterRuns } from '../access/cluster-access.ts'
+import type { ImageSource, ShownEntry, ShownMeaning } from '../access/image-source.ts'
+import { findRunning } from '../access/running.ts'
 import { command } from '../command.ts'
-import { outputOption, printData, printTable } from '../output.ts'
-import { findRunning } from '../running.ts'
-import { shellWord } from '../shell-word.ts'
-import { unknownWord } from '../unknown-word.ts'
+import { outputOption, printData, printTable } from '../terminal/output.ts'
+import { shellWord } from '../terminal/shell-word.ts'
+import { unknownWord } from '../terminal/unknown-word.ts'
 import type { Edit } from './edit-config.ts'
-import type { ImageSource, ShownEntry, ShownMeaning } from './source.ts'
 
 const usage =
   '(list | which IMAGE [-- COMMAND…] | check FILE… | add (PATTERN [-- COMMAND…] | PATTERN=COMMAND) | remove PATTERN)'
@@ -72,7 +72,7 @@ async function sourceOf(request: Request): Promise<ImageSource> {
   const isAsked = [origins.image, origins.imagePath, origins.imageStopSignal].includes('flag')
   const running = isAsked ? undefined : await runningImages(request)
   if (running) return running
-  const { configuredImages } = await import('./source.ts')
+  const { configuredImages } = await import('../access/image-source.ts')
   return configuredImages(values, origins)
 }
 

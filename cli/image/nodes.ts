@@ -4,9 +4,9 @@ import type { ImageMeaning } from '../../kubelet/runtime/images/image-meaning.ts
 import type { KubeList, Node } from '../../shared/api/types.ts'
 import type { ClusterAccess } from '../../shared/client/rest-client.ts'
 import { ConfigError } from '../../shared/config/option.ts'
-import { askKubelet, openAnswer, type Question } from '../ask-server.ts'
-import { withProgress } from '../progress.ts'
-import { type ImageOrigins, type ImageSource, shownEntry, shownMeaning } from './source.ts'
+import { askKubelet, openAnswer, type Question } from '../access/ask-server.ts'
+import { type ImageOrigins, type ImageSource, shownEntry, shownMeaning } from '../access/image-source.ts'
+import { withProgress } from '../terminal/progress.ts'
 
 /** The images of a cluster that runs: what is asked is asked of its first node, what is changed is changed on all. */
 export interface RunningImages extends ImageSource {

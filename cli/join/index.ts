@@ -7,8 +7,8 @@ import { defaultsOf, option } from '../../shared/config/option.ts'
 import { flag } from '../../shared/config/option-types.ts'
 import type { Resolved } from '../../shared/config/resolve.ts'
 import { command } from '../command.ts'
-import { withProgress } from '../progress.ts'
-import { untilStopped } from '../signals.ts'
+import { untilStopped } from '../process/signals.ts'
+import { withProgress } from '../terminal/progress.ts'
 import { admit } from './admit.ts'
 import { type Joined, NodeFolder, nodeFolderOption } from './node-folder.ts'
 import { discoveryOptions, wantedBy } from './wanted.ts'
@@ -76,7 +76,7 @@ async function runNode(
   joined: Joined,
   values: Resolved<typeof options>['values'],
 ): Promise<number> {
-  const { runKubelet } = await import('../run-kubelet.ts')
+  const { runKubelet } = await import('../programs/run-kubelet.ts')
   const { nodeName, servers } = joined
   const logFile = join(folder.logs, 'kubelet.log')
   return await runKubelet(configOf(folder, joined, values), {
@@ -112,7 +112,7 @@ function configOf(
 
 /** The same command again, in a session of its own. */
 async function inBackground(stateDir: string): Promise<number> {
-  const { startDetached } = await import('../detach.ts')
+  const { startDetached } = await import('../process/detach.ts')
   const args = [...process.argv.slice(3).filter((arg) => arg !== '-d'), '--detach=false']
   const giveUp = new AbortController()
   const starting = startDetached({

@@ -1,6 +1,6 @@
 import { option } from '../../shared/config/option.ts'
 import { decimal, durationFrom, oneOf, text, texts, wholeNumber } from '../../shared/config/option-types.ts'
-import { clusterPlace } from '../cluster-access.ts'
+import { clusterPlace } from '../access/cluster-access.ts'
 import { endpointDelay } from './endpoint-delay.ts'
 
 const noBound = -1

@@ -3,7 +3,7 @@ import type { ClusterAccess } from '../../shared/client/rest-client.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { withinLimit } from '../../shared/clock/within-limit.ts'
 import type { RecordedLoad } from '../../shared/record/format.ts'
-import { openAnswer } from '../ask-server.ts'
+import { openAnswer } from '../access/ask-server.ts'
 import { intervalLines, type LineOf } from './lines.ts'
 import type { Sample } from './request.ts'
 

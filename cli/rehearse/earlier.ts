@@ -3,7 +3,7 @@ import { glob } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { UsageError } from '../../shared/config/option.ts'
 import { at, listAt, msOf, numberAt, plain, textAt } from '../../ui/story/text.ts'
-import { readNamedFile } from '../named-file.ts'
+import { readNamedFile } from '../terminal/named-file.ts'
 import { type Status, statuses, statusOf } from './status.ts'
 
 /** Holds what a trend needs of an earlier JSON report. */

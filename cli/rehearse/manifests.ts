@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { kubernetesSchema } from '../../shared/api/yaml-schema.ts'
 import { UsageError } from '../../shared/config/option.ts'
-import { readNamedFile } from '../named-file.ts'
+import { readNamedFile } from '../terminal/named-file.ts'
 
 /** All objects of YAML or JSON files, lists taken apart. A mistake is told with its file. */
 export async function readManifests(files: readonly string[]): Promise<{ file: string; object: KubeObject }[]> {

@@ -6,7 +6,7 @@ import { events, pods } from '../../shared/client/resources.ts'
 import { createRestClient } from '../../shared/client/rest-client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { RecordLine } from '../../shared/record/format.ts'
-import { askKubelet } from '../ask-server.ts'
+import { askKubelet } from '../access/ask-server.ts'
 import type { Sickbay } from './sickbay.ts'
 
 /** Where pods die: a cluster, and what can be done to it. */

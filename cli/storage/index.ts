@@ -7,9 +7,9 @@ import { option, UsageError } from '../../shared/config/option.ts'
 import { flag, path, text } from '../../shared/config/option-types.ts'
 import { configOption } from '../../shared/config/resolve.ts'
 import { command } from '../command.ts'
-import { outputOption, printData } from '../output.ts'
-import { withProgress } from '../progress.ts'
-import { unknownWord } from '../unknown-word.ts'
+import { outputOption, printData } from '../terminal/output.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { unknownWord } from '../terminal/unknown-word.ts'
 
 const usage = 'copy FROM TO'
 /** As long as a cluster on etcd keeps them by itself. */

@@ -2,10 +2,10 @@ import type { Termination } from '../../shared/api/termination.ts'
 import type { KubeList } from '../../shared/api/types.ts'
 import { option } from '../../shared/config/option.ts'
 import { oneOf, text } from '../../shared/config/option-types.ts'
-import { askServer } from '../ask-server.ts'
-import { clusterPlace } from '../cluster-access.ts'
+import { askServer } from '../access/ask-server.ts'
+import { clusterPlace } from '../access/cluster-access.ts'
 import { command } from '../command.ts'
-import { outputOption, printData, printTable } from '../output.ts'
+import { outputOption, printData, printTable } from '../terminal/output.ts'
 import { groupNames, summarize, tableOf } from './summary.ts'
 
 export default command({

@@ -1,8 +1,8 @@
 import { UsageError } from '../../shared/config/option.ts'
-import { askServer } from '../ask-server.ts'
-import { accessTo, clusterPlace, type Place } from '../cluster-access.ts'
+import { askServer } from '../access/ask-server.ts'
+import { accessTo, clusterPlace, type Place } from '../access/cluster-access.ts'
 import { command } from '../command.ts'
-import { outputOption, printData } from '../output.ts'
+import { outputOption, printData } from '../terminal/output.ts'
 import { uiActionsOption } from './actions-option.ts'
 
 export default command({

@@ -10,7 +10,7 @@ import { inOneSentence } from '../../shared/config/system-errors.ts'
 import { notAFile } from '../../shared/files/regular-file.ts'
 import { createServer } from '../../shared/http/node-http.ts'
 import { readRecord } from '../../shared/record/reader.ts'
-import { untilStopped } from '../signals.ts'
+import { untilStopped } from '../process/signals.ts'
 
 /** Serves the page with a record, at a free port of the loopback address, until Ctrl-C. */
 export async function serveFile(file: string): Promise<number> {

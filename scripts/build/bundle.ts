@@ -20,12 +20,12 @@ const programs = [
  * takes nothing.
  */
 const large = [
-  'cli/up.ts',
-  'cli/wants-guardian.ts',
-  'cli/apiserver.ts',
-  'cli/controllers.ts',
-  'cli/kubelet.ts',
-  'cli/run-kubelet.ts',
+  'cli/cluster/up.ts',
+  'cli/cluster/wants-guardian.ts',
+  'cli/programs/apiserver.ts',
+  'cli/programs/controllers.ts',
+  'cli/programs/kubelet.ts',
+  'cli/programs/run-kubelet.ts',
   'cli/join/index.ts',
   'cli/rehearse/index.ts',
   'cli/demo/index.ts',

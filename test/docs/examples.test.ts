@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { examplePort } from '../../cli/example-port.ts'
+import { examplePort } from '../../cli/demo/example-port.ts'
 import { repository } from '../harness/cluster.ts'
 
 /** Where a manifest names the port of a server: its own call, its declaration, its probes and Services, its load. */

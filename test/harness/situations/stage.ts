@@ -1,4 +1,4 @@
-import { askKubelet, type Question } from '../../../cli/ask-server.ts'
+import { askKubelet, type Question } from '../../../cli/access/ask-server.ts'
 import type { Duration } from '../../../library/duration.ts'
 import type { Cluster } from '../../../library/index.ts'
 import { ignoreNotFound } from '../../../shared/api/status-error.ts'
