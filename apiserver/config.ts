@@ -1,4 +1,5 @@
 import type { Clock } from '../shared/clock/clock.ts'
+import type { FeatureGates } from '../shared/config/feature-gates.ts'
 import type { Logger } from '../shared/log/log.ts'
 import type { KeyPairSource } from './auth/service-account/signing-key.ts'
 import type { Limits } from './http/limits/limits.ts'
@@ -32,7 +33,7 @@ export interface ApiServerConfig {
   alwaysAllow?: boolean
   /** Names of admission plugins to leave out. */
   disabledAdmissionPlugins?: readonly string[]
-  featureGates: Readonly<Record<string, boolean>>
+  featureGates: FeatureGates
   /** What its users add to it. */
   plugins?: readonly NamedPlugin[]
   /** Origins of pages that may ask, as regular expressions. Default: none. */

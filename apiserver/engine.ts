@@ -82,7 +82,7 @@ export class Engine {
     this.registry = new Registry({
       objects: this.objects,
       clock,
-      featureGates: { enabled: (name) => featureGates[name] ?? false },
+      featureGates,
       random,
       serviceAddresses,
       deletionRequests: this.#deletionRequests,

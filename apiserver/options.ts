@@ -1,11 +1,10 @@
 import { controllers } from '../shared/config/controller-names.ts'
 import { controlPlaneEndpointOption } from '../shared/config/endpoint-option.ts'
-import { knownFeatureGates } from '../shared/config/feature-gates.ts'
+import { featureGatesOption } from '../shared/config/feature-gates.ts'
 import { type OptionType, option } from '../shared/config/option.ts'
 import {
   cidr,
   duration,
-  featureGates,
   mustBe,
   names,
   oneOf,
@@ -62,7 +61,7 @@ export const apiServerOptions = {
     default: ['*'],
     help: "Control loops to run: '*' for all, '-*' for none, 'NAME', '-NAME' to leave one out; repeatable",
   }),
-  featureGates: option(featureGates(knownFeatureGates), { default: knownFeatureGates, help: 'Features on or off' }),
+  featureGates: featureGatesOption,
   corsAllowedOrigins: option(patterns, {
     default: [],
     help: 'Origins of web pages that may use the API, as regular expressions; repeatable',

@@ -17,6 +17,7 @@ import type { ElectionSettings } from '../controllers/leader-election/settings.t
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import type { ElectionFlags } from '../shared/config/election-options.ts'
+import type { FeatureGates } from '../shared/config/feature-gates.ts'
 import { readInputText } from '../shared/config/input.ts'
 import { ConfigError } from '../shared/config/option.ts'
 import type { Logger } from '../shared/log/log.ts'
@@ -29,7 +30,7 @@ export interface ControlPlaneOptions extends Partial<Limits>, Partial<ElectionFl
   port: number
   http2?: Http2Choice
   serviceCidr: string
-  featureGates: Record<string, boolean>
+  featureGates: FeatureGates
   corsAllowedOrigins?: readonly string[]
   /** A PEM file. Absent or empty: certificates of kubelets are not verified. */
   kubeletCertificateAuthority?: string
@@ -133,7 +134,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       chosen: chosen || undefined,
       election,
       termClient: ({ leader }) => server.client(controllerManager, { exact: true, leader }),
-      terminatingEndpoints: options.featureGates.EndpointSliceTerminatingCondition,
+      featureGates: options.featureGates,
       nodeMonitorGraceMs: options.nodeMonitorGracePeriod,
       ca: pki.ca,
       serverUrl: options.controlPlaneEndpoint || options.joinUrl || url,

@@ -20,6 +20,7 @@ import { severalServers } from '../shared/client/several-servers.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { Undo } from '../shared/concurrency/undo.ts'
 import type { ElectionFlags } from '../shared/config/election-options.ts'
+import type { FeatureGates } from '../shared/config/feature-gates.ts'
 import { startHealthServer } from '../shared/http/health-server.ts'
 import type { Log } from '../shared/log/log.ts'
 import { awaitServer } from './await-server.ts'
@@ -33,6 +34,7 @@ export interface ControllersProgramOptions extends Partial<ElectionFlags>, Signi
   servers: readonly string[]
   controllers: readonly string[]
   scheduler: boolean
+  featureGates: FeatureGates
   nodeMonitorGracePeriod: number
   /** A PEM file; empty: the CA of `access`. */
   rootCaFile: string
@@ -71,6 +73,7 @@ export async function startControllersProgram(options: ControllersProgramOptions
     resources,
     scheduler: options.scheduler,
     chosen: options.controllers,
+    featureGates: options.featureGates,
     nodeMonitorGraceMs: options.nodeMonitorGracePeriod,
     ca,
     rootCa: options.rootCaFile ? pem('--root-ca-file', options.rootCaFile) : options.access.ca,

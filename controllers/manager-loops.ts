@@ -1,4 +1,5 @@
 import { type ControllerName, controllerNames, isEnabled } from '../shared/config/controller-names.ts'
+import { defaultFeatureGates, type FeatureGates } from '../shared/config/feature-gates.ts'
 import type { KeyPair } from '../shared/pki/certificate.ts'
 import { startBootstrapSigner } from './bootstrap-tokens/bootstrap-signer.ts'
 import { startTokenCleaner } from './bootstrap-tokens/token-cleaner.ts'
@@ -43,15 +44,15 @@ export interface ManagerOptions {
   ca?: KeyPair
   /** What is published to every namespace as kube-root-ca.crt, and is in tokens' Secrets. Absent: neither is made. */
   rootCa?: string
-  /** The feature gate EndpointSliceTerminatingCondition; on by default. */
-  terminatingEndpoints?: boolean
+  /** By default each gate has its own default. */
+  featureGates?: FeatureGates
   /** Makes volumes for claims without one. Absent: they wait. */
   volumeFolders?: VolumeFolders
 }
 
 /** Starts the loops of upstream's kube-controller-manager, under its names. */
 export function startManagerLoops(context: ControllerContext, options: ManagerOptions): Controller[] {
-  const { resources, ca, rootCa, chosen = ['*'] } = options
+  const { resources, ca, rootCa, chosen = ['*'], featureGates = defaultFeatureGates } = options
   const loops: Record<ControllerName, () => Controller | undefined> = {
     'service-lb-controller': () => startServiceLoadBalancers(context),
     'serviceaccount-controller': () => startServiceAccountController(context),
@@ -78,7 +79,8 @@ export function startManagerLoops(context: ControllerContext, options: ManagerOp
     'cronjob-controller': () => startCronJobController(context),
     'ephemeral-volume-controller': () => startEphemeralVolumes(context),
     'deployment-controller': () => startDeploymentController(context),
-    'endpointslice-controller': () => startEndpointSliceController(context, options.terminatingEndpoints),
+    'endpointslice-controller': () =>
+      startEndpointSliceController(context, featureGates.EndpointSliceTerminatingCondition),
     'endpointslice-mirroring-controller': () => startEndpointSliceMirroring(context),
     'endpoints-controller': () => startEndpointsController(context),
     'disruption-controller': () => startDisruptionController(context, resources),

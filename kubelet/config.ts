@@ -1,12 +1,11 @@
 import os from 'node:os'
 import { join } from 'node:path'
 import { isLoopback } from '../shared/client/loopback.ts'
-import { knownFeatureGates } from '../shared/config/feature-gates.ts'
+import { featureGatesOption } from '../shared/config/feature-gates.ts'
 import { type Options, type OptionType, option, type Values } from '../shared/config/option.ts'
 import {
   cidr,
   commandMap,
-  featureGates,
   flag,
   names,
   oneOf,
@@ -101,7 +100,7 @@ export const kubeletOptions = {
     default: {},
     help: "Signal that asks an image's program to end, instead of SIGTERM: 'nginx:*=SIGQUIT'; repeatable",
   }),
-  featureGates: option(featureGates(knownFeatureGates), { default: knownFeatureGates, help: 'Features on or off' }),
+  featureGates: featureGatesOption,
   shortenRunningKills: option(flag, {
     default: false,
     help: 'A second DELETE that leaves less time shortens a kill that has begun; a real kubelet goes on as it was',

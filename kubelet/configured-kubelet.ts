@@ -8,7 +8,6 @@ import type { RuntimeCapabilities } from './runtime/container-runtime.ts'
 
 /** The options of a kubelet that its configuration and the capabilities of its runtime decide. Its `rootDir` is absolute. */
 export function configuredKubelet(config: KubeletConfig, capabilities: RuntimeCapabilities) {
-  const { featureGates } = config
   return {
     nodeName: config.nodeName,
     nodeIP: config.nodeIp,
@@ -17,13 +16,10 @@ export function configuredKubelet(config: KubeletConfig, capabilities: RuntimeCa
     ...(config.staticPodPath && { staticPodPath: path.resolve(config.staticPodPath) }),
     maxPods: config.maxPods,
     rootDir: config.rootDir,
-    terminationReasons: featureGates.PodTerminationReason,
+    featureGates: config.featureGates,
     eviction: evictionConfig(config),
     crashLoopBackOff: backoffConfig(config),
     shutdownGroups: shutdownGroups(config),
-    probeGracePeriods: featureGates.ProbeTerminationGracePeriod,
-    readyToStartConditions: featureGates.PodReadyToStartContainersCondition,
-    stopSignals: featureGates.ContainerStopSignals,
     shortenRunningKills: config.shortenRunningKills,
     allowedUnsafeSysctls: config.allowedUnsafeSysctls,
   } satisfies Partial<KubeletOptions>

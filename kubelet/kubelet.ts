@@ -5,6 +5,7 @@ import { startInformer } from '../shared/client/informer.ts'
 import { nodes } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { withinLimit } from '../shared/clock/within-limit.ts'
+import { defaultFeatureGates, type FeatureGates } from '../shared/config/feature-gates.ts'
 import { makeFolder } from '../shared/files/make-folder.ts'
 import type { ReachedLimits } from '../shared/limits/reached-limits.ts'
 import type { ActionHandler } from './actions/action.ts'
@@ -65,14 +66,8 @@ export interface KubeletOptions {
   podFiles?: boolean
   /** Tell how pods are, not each step of how they came there. Off by default. */
   brief?: boolean
-  /** Tell preStop hooks why; on by default. */
-  terminationReasons?: boolean
-  /** A liveness or startup probe's own grace period counts; on by default. */
-  probeGracePeriods?: boolean
-  /** Pods have the condition PodReadyToStartContainers; on by default. */
-  readyToStartConditions?: boolean
-  /** `lifecycle.stopSignal` counts, and is in the status; off by default. */
-  stopSignals?: boolean
+  /** Features that are on or off other than by default. */
+  featureGates?: Partial<FeatureGates>
   /** The wait of containers that end repeatedly; by default 10 s, doubled up to 300 s. */
   crashLoopBackOff?: RestartBackoffOptions
   /** Kernel parameters that pods may set beside the safe ones; see {@link SysctlPolicy}. */
@@ -171,10 +166,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     metrics,
     machine,
     podFiles: options.podFiles ?? true,
-    terminationReasons: options.terminationReasons ?? true,
-    probeGracePeriods: options.probeGracePeriods ?? true,
-    readyToStartConditions: options.readyToStartConditions ?? true,
-    stopSignals: options.stopSignals ?? false,
+    featureGates: { ...defaultFeatureGates, ...options.featureGates },
     shortenRunningKills: options.shortenRunningKills ?? false,
     networkProblem: () => network.problem,
     makeRoom: (pod) => admission.resize(pod),

@@ -11,6 +11,7 @@ import { rehearseOptions } from '../cli/rehearse/options.ts'
 import { outputOption } from '../cli/terminal/output.ts'
 import { clusterOptions } from '../cluster/settings.ts'
 import { stateDirOption } from '../cluster/state-directory.ts'
+import { featureGateNames, featureGateTable } from '../shared/config/feature-gates.ts'
 import { flagOf, type Option, type Options, variableOf } from '../shared/config/option.ts'
 import { configOption } from '../shared/config/resolve.ts'
 
@@ -64,8 +65,22 @@ function keysTable(options: Options): string {
   return table(['key', 'flag, variable', '', 'default'], rows)
 }
 
+function gatesTable(): string {
+  const rows = featureGateNames.map((name) => {
+    const { help, stage, default: isOn } = featureGateTable[name]
+    return [code(name), help, stage.toLowerCase() || 'GA', code(String(isOn))]
+  })
+  return table(['feature gate', '', 'stage', 'default'], rows)
+}
+
 const configurationReference = (): string =>
-  [keysTable(clusterKeys), 'For [`kubestage rehearse`](rehearse.md) alone:\n', keysTable(rehearseOptions)].join('\n')
+  [
+    keysTable(clusterKeys),
+    'For [`kubestage rehearse`](rehearse.md) alone:\n',
+    keysTable(rehearseOptions),
+    'Names for `featureGates`, with their stages in Kubernetes:\n',
+    gatesTable(),
+  ].join('\n')
 
 const documents: Record<string, string> = {
   'docs/commands.md': await commandsReference(),

@@ -1,5 +1,6 @@
 import type { TerminationRequest } from '../../shared/api/termination.ts'
 import type { DeleteOptions, KubeObject, ObjectMeta } from '../../shared/api/types.ts'
+import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import type { ManagedKind } from '../patch/managed-kind.ts'
 import type { ForbiddenNulls } from '../schema/defaulting.ts'
 import type { JSONSchemaProps } from '../schema/json-schema.ts'
@@ -216,10 +217,6 @@ export interface Taking {
   /** The write has stored the object, as it is now; or nothing. Never rejects. */
   end(isStored: boolean): Promise<void>
 }
-export interface FeatureGates {
-  enabled(name: string): boolean
-}
-
 /**
  * Upstream's rest.*Strategy: optional, synchronous. Objects are the request's own and may be changed in place; `old`
  * may not.

@@ -2,13 +2,9 @@ import { notFound } from '../../shared/api/status-errors.ts'
 import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'
+import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import type { Lookup, LookupAll } from '../kind/lookup.ts'
-import type {
-  FeatureGates,
-  ResourceDefinition,
-  ServiceAddresses,
-  StrategyContext,
-} from '../kind/resource-definition.ts'
+import type { ResourceDefinition, ServiceAddresses, StrategyContext } from '../kind/resource-definition.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
 import type { WatchCache } from '../watchcache/watch-cache.ts'

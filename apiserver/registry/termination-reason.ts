@@ -1,6 +1,6 @@
 import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
+import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import { REASON_ANNOTATION, reasonIsIgnored, reasonProblem } from '../../shared/reasons/annotated-reason.ts'
-import type { FeatureGates } from '../kind/resource-definition.ts'
 import { errorBody, invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import type { RequestScope } from './write-context.ts'
@@ -27,7 +27,7 @@ export function terminationReason(
   { metadata }: KubeObject,
 ): string | undefined {
   const annotated = metadata.annotations?.[REASON_ANNOTATION]
-  if (!featureGates.enabled(gate)) {
+  if (!featureGates[gate]) {
     if (annotated !== undefined) warn(`${annotationPath} ${ignored}`)
     return undefined
   }
@@ -60,14 +60,14 @@ export function reasonAfterUpdate(
   if (reason === undefined || reason === kept) return kept
   const isOfKubelet =
     subresource === 'status' && definition.strategy.checkGracefulDelete && user.groups.includes('system:nodes')
-  if (isOfKubelet && kept === undefined && featureGates.enabled(gate) && !reasonProblem(reason)) return reason
+  if (isOfKubelet && kept === undefined && featureGates[gate] && !reasonProblem(reason)) return reason
   warnOfReason(object, warn)
   return kept
 }
 
 /** Returns the reason of a request if the gate is on; otherwise warns that the reason is ignored. */
 export function gatedReason(reason: string | undefined, { featureGates, warn }: ReasonContext): string | undefined {
-  if (reason === undefined || featureGates.enabled(gate)) return reason
+  if (reason === undefined || featureGates[gate]) return reason
   warn(`the reason ${ignored}`)
   return undefined
 }

@@ -1,4 +1,4 @@
-import { knownFeatureGates } from '../../shared/config/feature-gates.ts'
+import { defaultFeatureGates, type FeatureGates } from '../../shared/config/feature-gates.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import { cidr, flag, port } from '../../shared/config/option-types.ts'
 import { parseGoFlags, refuseUnknown } from './go-flags.ts'
@@ -49,7 +49,7 @@ export interface KubeApiserverSettings {
   alwaysAllow: boolean
   bootstrapTokens: boolean
   disabledAdmissionPlugins: string[]
-  featureGates: Record<string, boolean>
+  featureGates: FeatureGates
   controllers: boolean
   node: boolean
   /** Flags, and parts of their values, that have no effect here; each is logged as a warning. */
@@ -110,7 +110,7 @@ export function readKubeApiserverFlags(args: readonly string[]): KubeApiserverSe
     alwaysAllow: modes.includes('AlwaysAllow'),
     bootstrapTokens: isOn('enable-bootstrap-token-auth'),
     disabledAdmissionPlugins: list(get('disable-admission-plugins')),
-    featureGates: Object.fromEntries(gates),
+    featureGates: { ...defaultFeatureGates, ...Object.fromEntries(gates.filter(isKnown)) },
     controllers: node || isOn('kubestage-controllers'),
     node,
     ignored: [
@@ -123,9 +123,11 @@ export function readKubeApiserverFlags(args: readonly string[]): KubeApiserverSe
           .map((value) => ({ flag, value })),
       ),
       ...modes.filter((mode) => !authorizers.includes(mode)).map((value) => ({ flag: 'authorization-mode', value })),
-      ...gates.filter(([gate]) => !(gate in knownFeatureGates)).map(([value]) => ({ flag: 'feature-gates', value })),
+      ...gates.filter((gate) => !isKnown(gate)).map(([value]) => ({ flag: 'feature-gates', value })),
     ],
   }
 }
+
+const isKnown = ([gate]: [string, boolean]): boolean => Object.hasOwn(defaultFeatureGates, gate)
 
 const list = (value = ''): string[] => value.split(',').filter(Boolean)

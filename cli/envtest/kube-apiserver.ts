@@ -5,7 +5,6 @@ import { firstAddress } from '../../cluster/control-plane.ts'
 import { explainListening } from '../../cluster/explain-listening.ts'
 import { bootstrap } from '../../controllers/bootstrap.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
-import { knownFeatureGates } from '../../shared/config/feature-gates.ts'
 import { collectAlone } from '../../shared/memory/collect-alone.ts'
 import { settle } from '../../shared/memory/settle.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
@@ -49,7 +48,7 @@ export async function runKubeApiserver(args: readonly string[]): Promise<void> {
     alwaysAllow: settings.alwaysAllow,
     bootstrapTokens: settings.bootstrapTokens,
     disabledAdmissionPlugins: settings.disabledAdmissionPlugins,
-    featureGates: { ...knownFeatureGates, ...settings.featureGates },
+    featureGates: settings.featureGates,
     clock: realClock,
     log,
   }).catch(explainListening({ host, port, flags: { host: '--bind-address', port: '--secure-port' } }))

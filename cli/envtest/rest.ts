@@ -44,6 +44,7 @@ export async function startRest({
     log,
     resources: server.resources,
     scheduler: true,
+    featureGates: settings.featureGates,
     ca: pki.ca,
     rootCa,
     clientCa,
@@ -58,7 +59,7 @@ export async function startRest({
   mkdirSync(state.logs, { recursive: true, mode: 0o700 })
   const node = await startNode(
     {
-      settings: { ...values, nodeName },
+      settings: { ...values, nodeName, featureGates: settings.featureGates },
       state,
       clusterRoot: resolve(settings.certDir),
       pki: { ...pki, ca: { ...pki.ca, cert: servingCert } },

@@ -32,6 +32,7 @@ export default command({
     }),
     controllers: apiServerOptions.controllers,
     scheduler: clusterOptions.scheduler,
+    featureGates: apiServerOptions.featureGates,
     ...electionOptions,
     leaderElect: option(flag, {
       default: true,

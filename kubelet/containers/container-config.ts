@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fchmodSync, openSync } from 'node:fs'
 import path from 'node:path'
 import type { Container, Pod } from '../../shared/api/types.ts'
+import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import { among, Expander, TooLongError } from '../pod/expansion.ts'
 import { podDir, podLogDir } from '../pod/folders.ts'
 import type { ContainerConfig, Mount, ResolvedImage, WantedUser } from '../runtime/container-runtime.ts'
@@ -21,8 +22,7 @@ export interface ContainerConfigInput {
   user?: WantedUser
   /** Where its last words are to be found, see {@link newMessageFile}. */
   messageFile: string
-  /** The feature gate ContainerStopSignals. */
-  stopSignals: boolean
+  featureGates: FeatureGates
 }
 
 export function containerConfig(input: ContainerConfigInput): ContainerConfig {
@@ -30,7 +30,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
   const env = { ...image.env, ...(input.env instanceof TooLongError ? {} : input.env) }
   const words = expandedWords(container, env)
   const tooLong = [input.env, words].find((given) => given instanceof TooLongError)
-  const stopSignal = (input.stopSignals && container.lifecycle?.stopSignal) || image.stopSignal
+  const stopSignal = (input.featureGates.ContainerStopSignals && container.lifecycle?.stopSignal) || image.stopSignal
   return {
     sandboxId: input.sandboxId,
     name: container.name,

@@ -1,5 +1,6 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import { type HookRunner, hookFailureMessage } from '../actions/hook-runner.ts'
 import type { ContainerKiller } from '../ending/container-killer.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
@@ -36,8 +37,7 @@ export interface ContainerStarterOptions {
   /** The restart count of a container of which the runtime knows nothing (any more). */
   nextAttempt(pod: Pod, container: string): number
   rootDir: string
-  /** The feature gate ContainerStopSignals. */
-  stopSignals: boolean
+  featureGates: FeatureGates
   /** Each attempt counts, as upstream's metric has it. */
   onStarted?(type: 'init_container' | 'container' | 'ephemeral_container'): void
 }
@@ -90,7 +90,7 @@ export class ContainerStarter {
   }
 
   async #launch(request: StartRequest): Promise<ContainerRecord> {
-    const { events, nextAttempt, rootDir, runtime, stopSignals, surroundings } = this.#options
+    const { events, featureGates, nextAttempt, rootDir, runtime, surroundings } = this.#options
     const { pod, container, sandbox, runtimePod } = request
     const { name } = container
     const image = await this.#image(request)
@@ -114,7 +114,7 @@ export class ContainerStarter {
       mounts,
       user,
       messageFile,
-      stopSignals,
+      featureGates,
     })
     events.podEvent(pod, name, 'Normal', 'Created', 'Container created')
     try {

@@ -1,5 +1,6 @@
 import type { Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import type { HookRunner } from '../actions/hook-runner.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { probeOf } from '../pod/probe-types.ts'
@@ -22,8 +23,7 @@ export interface ContainerKillerOptions {
   hooks: HookRunner
   terminations: TerminationRecorder
   graces: RunningGraces
-  /** The feature gate ProbeTerminationGracePeriod. */
-  probeGracePeriods: boolean
+  featureGates: FeatureGates
   /** A failed probe kills a container; whether its own grace period applies. */
   onProbeKill?(type: 'liveness' | 'startup', ownGrace: boolean): void
   /** Milliseconds from its start in which a program may set its signal handlers. */
@@ -97,17 +97,17 @@ export class ContainerKiller {
   }
 
   #ownGraceSeconds({ pod, container, cause }: KillRequest): number {
-    const counts = this.#options.probeGracePeriods || !isOfProbe(cause)
+    const counts = this.#options.featureGates.ProbeTerminationGracePeriod || !isOfProbe(cause)
     return containerGraceSeconds(pod, container, counts ? cause : 'Unknown')
   }
 
   #countProbeKill({ pod, container, cause, ends }: KillRequest): void {
     if (!isOfProbe(cause)) return
-    const { onProbeKill, probeGracePeriods } = this.#options
+    const { onProbeKill, featureGates } = this.#options
     const type = cause === 'LivenessProbe' ? 'liveness' : 'startup'
     const isOfPod = ends === 'pod' || pod.metadata.deletionGracePeriodSeconds !== undefined
     const own = probeOf(container, type)?.terminationGracePeriodSeconds !== undefined
-    onProbeKill?.(type, own && probeGracePeriods && !isOfPod)
+    onProbeKill?.(type, own && featureGates.ProbeTerminationGracePeriod && !isOfPod)
   }
 
   /** Returns how many milliseconds a program still has to set its signal handlers. */

@@ -1,6 +1,7 @@
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import type { HookRunner } from '../actions/hook-runner.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts'
@@ -28,8 +29,7 @@ export interface PodEndingsOptions {
   podFiles: boolean
   /** No end is recorded. */
   brief?: boolean
-  /** A probe's own grace period counts. */
-  probeGracePeriods: boolean
+  featureGates: FeatureGates
   info(fields: object, message: string): void
   warn(error: unknown, what: string, pod?: Pod): void
   /** A pod that validation should have refused. */
@@ -52,7 +52,7 @@ export class PodEndings {
   readonly #terminations: TerminationRecorder
 
   constructor(options: PodEndingsOptions) {
-    const { clock, events, hooks, metrics, probeGracePeriods, runtime, warn } = options
+    const { clock, events, featureGates, hooks, metrics, runtime, warn } = options
     this.#options = options
     this.#graces = createRunningGraces(clock)
     this.#terminations = options.brief ? noTerminations : recorder(options)
@@ -63,7 +63,7 @@ export class PodEndings {
       hooks,
       terminations: this.#terminations,
       graces: this.#graces,
-      probeGracePeriods,
+      featureGates,
       onProbeKill: (type, ownGrace) => metrics.probeKilled(type, ownGrace),
       handlersMs: options.podFiles ? HANDLERS_MS : 0,
       warn: (message, pod) => warn(undefined, message, pod),

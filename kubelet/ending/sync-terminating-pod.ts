@@ -1,4 +1,5 @@
 import type { Pod } from '../../shared/api/types.ts'
+import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import type { RuntimeCache } from '../runtime/runtime-cache.ts'
 import { runningContainers } from '../runtime/runtime-pod.ts'
 import type { PodStatuses } from '../status/pod-statuses.ts'
@@ -15,8 +16,7 @@ export interface SyncTerminatingPodOptions {
   tellReason(pod: Pod, reason: string): void
   /** A pod ends of which no container runs. */
   endsIdle(end: IdleEnd): void
-  /** The feature gate PodTerminationReason. */
-  terminationReasons: boolean
+  featureGates: FeatureGates
   /** Liveness and startup have no say any more; readiness is still told. */
   stopKillingProbes(pod: Pod): void
   removeProbes(pod: Pod): void
@@ -33,7 +33,7 @@ export function createSyncTerminatingPod(options: SyncTerminatingPodOptions) {
     const before = await options.cache.pod(uid)
     options.statuses.write(pod, before, { changes: work.statusChanges })
     options.stopKillingProbes(pod)
-    const reason = options.terminationReasons ? terminationReason(pod, work.cause) : undefined
+    const reason = options.featureGates.PodTerminationReason ? terminationReason(pod, work.cause) : undefined
     if (work.cause && reason !== undefined) options.tellReason(pod, reason)
     const { cause = 'Unknown' } = work
     if (runningContainers(before).length === 0) {

@@ -2,6 +2,7 @@ import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { withinLimit } from '../../shared/clock/within-limit.ts'
+import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import type { ActionHandler } from '../actions/action.ts'
 import { createHookRunner, type HookRunner } from '../actions/hook-runner.ts'
 import { ContainerStarter } from '../containers/container-starter.ts'
@@ -49,13 +50,7 @@ export interface PodLifecycleOptions {
   podFiles: boolean
   /** Reports only the last of several statuses in quick succession, and records no end. Off by default. */
   brief?: boolean
-  terminationReasons: boolean
-  /** A probe's own grace period counts. */
-  probeGracePeriods: boolean
-  /** The feature gate PodReadyToStartContainersCondition. */
-  readyToStartConditions: boolean
-  /** The feature gate ContainerStopSignals. */
-  stopSignals: boolean
+  featureGates: FeatureGates
   /** A DELETE that leaves less time also shortens a kill that has begun. */
   shortenRunningKills: boolean
   random?(): number
@@ -152,8 +147,7 @@ export class PodLifecycle {
       resizes: (pod) => this.#resizes.view(pod),
       onTold: (pod, status) => this.#prober.statusTold(pod, status),
       hostIP: options.nodeIP,
-      readyToStartConditions: options.readyToStartConditions,
-      stopSignals: options.stopSignals,
+      featureGates: options.featureGates,
     })
     this.#portConflicts = podFiles ? new PortConflicts({ runtime, events }) : undefined
     this.#backoff = createRestartBackoff(options.crashLoopBackOff)
@@ -215,7 +209,7 @@ export class PodLifecycle {
   }
 
   #createWorkers(hooks: HookRunner): PodWorkers {
-    const { clock, metrics, random, shortenRunningKills, terminationReasons, warn } = this.#options
+    const { clock, featureGates, metrics, random, shortenRunningKills, warn } = this.#options
     const cache = this.#cache
     const statuses = this.#podStatuses
     const { killPod } = this.#endings
@@ -232,7 +226,7 @@ export class PodLifecycle {
         killPod,
         tellReason: (pod, reason) => this.statuses.tellReason(pod, reason),
         endsIdle: (end) => this.#endings.endsIdle(end),
-        terminationReasons,
+        featureGates,
         stopKillingProbes: (pod) => this.#prober.stopKilling(pod),
         removeProbes,
       }),
@@ -246,7 +240,7 @@ export class PodLifecycle {
   }
 
   #createPodSync(hooks: HookRunner): PodSync {
-    const { random, runtime, clock, events, metrics, networkProblem, rootDir, stopSignals } = this.#options
+    const { featureGates, random, runtime, clock, events, metrics, networkProblem, rootDir } = this.#options
     const { killer, killPod, restartAll } = this.#endings
     const surroundings = this.#surroundings
     const starter = new ContainerStarter({
@@ -261,7 +255,7 @@ export class PodLifecycle {
       nextAttempt: (pod, name) => nextRestartCount(this.statuses.get(uidOf(pod)), name),
       onStarted: (type) => metrics.containerStarted(type),
       rootDir,
-      stopSignals,
+      featureGates,
     })
     return new PodSync({
       random,

@@ -1,5 +1,6 @@
 import { mayRestartAllContainers } from '../../shared/api/restart-rules.ts'
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../shared/api/types.ts'
+import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import { isSidecar } from '../pod/container-kinds.ts'
 import { type RuntimePod, readySandbox } from '../runtime/runtime-pod.ts'
 import { restartAllSource } from './restart-all-source.ts'
@@ -19,8 +20,7 @@ export interface ConditionInput {
   app: ContainerStatus[]
   /** Conditions of others, for the readiness gates. */
   conditions: PodCondition[]
-  /** The feature gate PodReadyToStartContainersCondition. */
-  readyToStartConditions: boolean
+  featureGates: FeatureGates
 }
 
 export const KUBELET_CONDITIONS = new Set([
@@ -38,7 +38,9 @@ export const KUBELET_CONDITIONS = new Set([
 export function kubeletConditions(input: ConditionInput): Verdict[] {
   const status = readySandbox(input.runtime) ? 'True' : 'False'
   return [
-    ...(input.readyToStartConditions ? [{ type: 'PodReadyToStartContainers', status } as const] : []),
+    ...(input.featureGates.PodReadyToStartContainersCondition
+      ? [{ type: 'PodReadyToStartContainers', status } as const]
+      : []),
     ...readinessConditions(input),
     { type: 'PodScheduled', status: 'True' },
     ...allContainersRestarting(input),
@@ -56,7 +58,7 @@ function allContainersRestarting({ pod, runtime, phase }: ConditionInput): Verdi
   return [{ type, status: 'True', reason: 'RestartAllContainersStarted', message }]
 }
 
-type ReadinessInput = Omit<ConditionInput, 'runtime' | 'readyToStartConditions'>
+type ReadinessInput = Omit<ConditionInput, 'runtime' | 'featureGates'>
 export const readinessConditions = (input: ReadinessInput): Verdict[] => [
   initialized(input),
   ready(input),

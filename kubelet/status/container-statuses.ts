@@ -1,5 +1,6 @@
 import type { Container, ContainerState, ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
+import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import { ephemeralContainers, isSidecar } from '../pod/container-kinds.ts'
 import { shouldBeStarted } from '../pod/restart-policy.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
@@ -17,8 +18,7 @@ export interface ContainerStatusInput {
   waiting(container: string): WaitingReason | undefined
   probes: ProbeResults
   resizes: Pick<ResizeView, 'actual' | 'allocated'>
-  /** The feature gate ContainerStopSignals. */
-  stopSignals: boolean
+  featureGates: FeatureGates
 }
 /** Holds the results of the probes of a running container. */
 export interface ProbeResults {
@@ -42,7 +42,7 @@ export const initContainerStatuses = (input: ContainerStatusInput): ContainerSta
 function containerStatus(input: ContainerStatusInput, container: Container, init: boolean): ContainerStatus {
   const { pod, runtime } = input
   const [current, last] = recordsOf(runtime, container.name)
-  const stopSignal = input.stopSignals && current ? stopSignalOf(current) : undefined
+  const stopSignal = input.featureGates.ContainerStopSignals && current ? stopSignalOf(current) : undefined
   const status = current ? fromRecord(current, container) : withoutRecord(input, container)
   if (last) status.lastState = stateOf(last)
   else if (current) status.lastState = lastToldState(input, container, current)

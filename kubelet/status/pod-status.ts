@@ -1,6 +1,7 @@
 import { isTerminalPhase } from '../../shared/api/pod-phase.ts'
 import type { ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
 import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
+import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import { sidecars } from '../pod/container-kinds.ts'
 import { isStatic } from '../pod/static-pod.ts'
 import { type RuntimePod, sandboxHolds } from '../runtime/runtime-pod.ts'
@@ -27,8 +28,7 @@ export interface PodStatusInput {
   waiting(container: string): WaitingReason | undefined
   probes: ProbeResults
   resizes: ResizeView
-  readyToStartConditions: boolean
-  stopSignals: boolean
+  featureGates: FeatureGates
 }
 
 const DEADLINE = {
@@ -110,12 +110,12 @@ function conditionsOf(
   input: PodStatusInput,
   computed: { init: ContainerStatus[]; app: ContainerStatus[]; phase: string },
 ): PodStatus['conditions'] {
-  const { pod, previous, runtime, readyToStartConditions } = input
+  const { pod, previous, runtime, featureGates } = input
   const foreign = (pod.status?.conditions ?? []).filter(
     ({ type }) => !KUBELET_CONDITIONS.has(type) && type !== 'DisruptionTarget',
   )
   const disruption = (previous.conditions ?? []).filter(({ type }) => type === 'DisruptionTarget')
-  const verdicts = kubeletConditions({ pod, runtime, ...computed, conditions: foreign, readyToStartConditions })
+  const verdicts = kubeletConditions({ pod, runtime, ...computed, conditions: foreign, featureGates })
   const time = toTime(input.nowMs)
   const resizes = input.resizes.conditions.map((verdict) => ({
     ...withTimes(verdict, previous, pod.metadata.generation, time),

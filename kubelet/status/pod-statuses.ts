@@ -1,6 +1,7 @@
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
+import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import type { RuntimePod } from '../runtime/runtime-pod.ts'
 import { withTimes } from './conditions.ts'
@@ -35,12 +36,11 @@ export interface PodStatusesOptions {
   onTold?(pod: Pod, status: PodStatus): void
   resizes(pod: Pod): ResizeView
   hostIP: string
-  readyToStartConditions: boolean
-  stopSignals: boolean
+  featureGates: FeatureGates
 }
 
 export function createPodStatuses(options: PodStatusesOptions): PodStatuses {
-  const { clock, events, manager, reasons, probes, hostIP, readyToStartConditions, stopSignals } = options
+  const { clock, events, manager, reasons, probes, hostIP, featureGates } = options
   const previousOf = (pod: Pod): PodStatus => manager.get(pod.metadata.uid ?? '') ?? pod.status ?? {}
   return {
     write(pod, runtime, { podIsTerminal = false, changes = [] } = {}) {
@@ -57,8 +57,7 @@ export function createPodStatuses(options: PodStatusesOptions): PodStatuses {
         waiting,
         probes: probes(pod),
         resizes: options.resizes(pod),
-        readyToStartConditions,
-        stopSignals,
+        featureGates,
       }
       const status = changes.reduce((changed, change) => change(changed), podStatus(input))
       if (pastDeadline(input)) {
@@ -69,7 +68,7 @@ export function createPodStatuses(options: PodStatusesOptions): PodStatuses {
       return status
     },
     sandboxReady(pod) {
-      if (!readyToStartConditions) return
+      if (!featureGates.PodReadyToStartContainersCondition) return
       const status = previousOf(pod)
       const verdict = { type: 'PodReadyToStartContainers', status: 'True' } as const
       const ready = withTimes(verdict, status, pod.metadata.generation, toTime(clock.now()))

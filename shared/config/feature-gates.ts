@@ -1,24 +1,56 @@
-/** Every feature gate there is, with its default: all programs accept all of them, as upstream's do. */
-export const knownFeatureGates = {
-  /** `lifecycle.stopSignal`, and `stopSignal` of container statuses; alpha in Kubernetes 1.36. */
-  ContainerStopSignals: false,
-  /**
-   * EndpointSlices keep pods that are terminating, and say so. Upstream has locked it since 1.26; off is as it was
-   * before.
-   */
-  EndpointSliceTerminatingCondition: true,
-  /** The condition `PodReadyToStartContainers`. */
-  PodReadyToStartContainersCondition: true,
-  PodTerminationReason: true,
-  ProbeTerminationGracePeriod: true,
-}
-export type FeatureGates = Record<keyof typeof knownFeatureGates, boolean>
+import { option } from './option.ts'
+import { featureGates } from './option-types.ts'
 
-/** Gives the stage of each feature as upstream's specs name it; empty for GA. */
-export const featureStages: Readonly<Record<keyof FeatureGates, 'ALPHA' | 'BETA' | ''>> = {
-  ContainerStopSignals: 'ALPHA',
-  EndpointSliceTerminatingCondition: '',
-  PodReadyToStartContainersCondition: 'BETA',
-  PodTerminationReason: 'BETA',
-  ProbeTerminationGracePeriod: '',
+interface FeatureGate {
+  /** What the feature does, as one line of the documentation. */
+  help: string
+  default: boolean
+  /** The feature's stage as upstream's specs and metrics name it; empty for GA. */
+  stage: 'ALPHA' | 'BETA' | ''
 }
+
+/**
+ * Defines every feature gate: all programs accept all of them, as upstream's do. A new gate is a row here, and a
+ * question (`featureGates.NAME`) where the feature matters.
+ */
+export const featureGateTable = {
+  ContainerStopSignals: {
+    help: '`lifecycle.stopSignal` of containers, and `stopSignal` in their status',
+    default: false,
+    stage: 'ALPHA',
+  },
+  EndpointSliceTerminatingCondition: {
+    help: 'EndpointSlices keep pods that are terminating, with the conditions `serving` and `terminating`; upstream has locked it',
+    default: true,
+    stage: '',
+  },
+  PodReadyToStartContainersCondition: {
+    help: 'The condition `PodReadyToStartContainers` of pods',
+    default: true,
+    stage: 'BETA',
+  },
+  PodTerminationReason: {
+    help: 'The `reason` of a DELETE, `metadata.reason`, and its delivery to preStop hooks',
+    default: true,
+    stage: 'BETA',
+  },
+  ProbeTerminationGracePeriod: {
+    help: '`terminationGracePeriodSeconds` of liveness and startup probes',
+    default: true,
+    stage: '',
+  },
+} as const satisfies Record<string, FeatureGate>
+
+export type FeatureGateName = keyof typeof featureGateTable
+/** Says of each feature whether it is on. */
+export type FeatureGates = Readonly<Record<FeatureGateName, boolean>>
+
+export const featureGateNames = Object.keys(featureGateTable) as FeatureGateName[]
+export const defaultFeatureGates = Object.fromEntries(
+  featureGateNames.map((name) => [name, featureGateTable[name].default]),
+) as FeatureGates
+
+export const featureGatesOption = option(featureGates(defaultFeatureGates), {
+  default: defaultFeatureGates,
+  help: 'Features on or off',
+})

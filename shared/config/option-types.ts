@@ -201,10 +201,10 @@ export function durationMs(value: unknown): number {
 }
 
 /** `Name=true,Other=false` on the command line, a map in the file; only known names. */
-export function featureGates<Gates extends Record<string, boolean>>(known: Gates): OptionType<Gates> {
+export function featureGates<Gates extends Readonly<Record<string, boolean>>>(known: Gates): OptionType<Gates> {
   const set = (gates: Gates, name: string, value: boolean): Gates => {
-    if (name in known) return { ...gates, [name]: value }
-    throw new EntryError(name, `has no gate "${name}"; ${suggestion(name, Object.keys(known))}`)
+    if (Object.hasOwn(known, name)) return { ...gates, [name]: value }
+    throw new EntryError(name, `has an unrecognized feature gate: ${name}; ${suggestion(name, Object.keys(known))}`)
   }
   return {
     placeholder: 'NAME=true|false,…',

@@ -1,4 +1,4 @@
-import { type FeatureGates, featureStages } from '../config/feature-gates.ts'
+import { type FeatureGates, featureGateNames, featureGateTable } from '../config/feature-gates.ts'
 import type { Family } from './exposition.ts'
 import { gauge } from './series.ts'
 
@@ -57,12 +57,12 @@ export const buildInfo = (version: BuildInfo): Family => ({
 })
 
 /** Returns the stage and the state of each feature gate. Upstream: component-base/metrics/prometheus/feature. */
-export const featureEnabled = (gates: Readonly<Record<string, boolean>>): Family => ({
+export const featureEnabled = (gates: FeatureGates): Family => ({
   name: 'kubernetes_feature_enabled',
   type: 'gauge',
   help: '[BETA] This metric records the data about the stage and enablement of a k8s feature.',
-  samples: Object.entries(gates).map(([name, enabled]) => ({
-    labels: { name, stage: featureStages[name as keyof FeatureGates] ?? '' },
-    value: enabled ? 1 : 0,
+  samples: featureGateNames.map((name) => ({
+    labels: { name, stage: featureGateTable[name].stage },
+    value: gates[name] ? 1 : 0,
   })),
 })

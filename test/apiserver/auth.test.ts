@@ -20,6 +20,7 @@ import { resources } from '../../apiserver/resources/index.ts'
 import { createMemoryStorage } from '../../apiserver/storage/memory.ts'
 import { StatusError } from '../../shared/api/status-error.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
+import { defaultFeatureGates } from '../../shared/config/feature-gates.ts'
 import { issueCertificate, type KeyPair, signCertificate } from '../../shared/pki/certificate.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 
@@ -117,7 +118,7 @@ await storeBootstrapPolicy(storage, '2026-01-01T00:00:00Z')
 const registry = new Registry({
   objects: new ObjectCaches({ catalog: new Catalog(resources), storage }),
   clock: realClock,
-  featureGates: { enabled: () => true },
+  featureGates: defaultFeatureGates,
   random: Math.random,
 })
 await registry.objects.load()

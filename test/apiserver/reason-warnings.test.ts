@@ -1,5 +1,7 @@
 /** What is said of a termination reason, or of its delivery, that is accepted and has no effect: a Warning header. */
+
 import t from 'tap'
+import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import { startTestApiServer } from '../harness/api-server.ts'
 
 const pods = '/api/v1/namespaces/default/pods'
@@ -16,7 +18,7 @@ const podOf = (name: string, reasonDelivery?: object) => ({
 const kubelet = { 'impersonate-user': 'system:node:n1', 'impersonate-group': 'system:nodes' }
 const merge = { 'content-type': 'application/merge-patch+json' }
 
-async function start(gates: Record<string, boolean> = {}) {
+async function start(gates: Partial<FeatureGates> = {}) {
   const server = await startTestApiServer(t, gates)
   const write = async (path: string, body: object, method = 'POST', headers: Record<string, string> = {}) => {
     const answer = await server.send(path, { method, body, headers })

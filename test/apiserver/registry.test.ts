@@ -11,17 +11,18 @@ import { decodeObject } from '../../apiserver/validation/decoder.ts'
 import { Recurring } from '../../apiserver/values/recurring.ts'
 import type { DeleteOptions, KubeObject, Pod } from '../../shared/api/types.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
+import { defaultFeatureGates, type FeatureGates } from '../../shared/config/feature-gates.ts'
 
 const user = { name: 'tester', groups: [] }
 const namespace = 'ns'
 
-function setUp(gates: Record<string, boolean> = { PodTerminationReason: true }, storage = createMemoryStorage()) {
+function setUp(gates: Partial<FeatureGates> = {}, storage = createMemoryStorage()) {
   const catalog = new Catalog(resources)
   const clock = createVirtualClock(Date.UTC(2026, 0, 1))
   const registry = new Registry({
     objects: new ObjectCaches({ catalog, storage }),
     clock,
-    featureGates: { enabled: (name) => gates[name] ?? false },
+    featureGates: { ...defaultFeatureGates, ...gates },
     random: () => 0.5,
   })
   const definitionOf = (plural: string): ResourceDefinition =>
@@ -292,7 +293,7 @@ t.test('graceful delete of a pod', async (t) => {
     t.equal(state(await remove('pods', 'p')).at(-1), 'Update')
   })
   t.test('with the gate off there is no reason', async (t) => {
-    const { create, delete: remove } = setUp({})
+    const { create, delete: remove } = setUp({ PodTerminationReason: false })
     await create('pods', pod({ nodeName: 'n' }))
     t.equal(state(await remove('pods', 'p', { reason: 'Update' })).at(-1), undefined)
   })

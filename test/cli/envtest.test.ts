@@ -15,6 +15,7 @@ import type { ConfigMap, Namespace } from '../../shared/api/types.ts'
 import { configMaps, namespaces, pods, services } from '../../shared/client/resources.ts'
 import { type ClusterAccess, createRestClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
+import { defaultFeatureGates } from '../../shared/config/feature-gates.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 import { repository } from '../harness/cluster.ts'
 import { podOf } from '../harness/pods.ts'
@@ -39,16 +40,18 @@ t.test("flags are read as Go's programs read them", async (t) => {
   )
   t.throws(() => parseGoFlags(['word']), /unknown argument "word"/)
   t.match(
-    readKubeApiserverFlags(['--secure-port', '7000', '--feature-gates=A=true,B=false', '--token-auth-file=t', '--v=2']),
+    readKubeApiserverFlags([
+      '--secure-port',
+      '7000',
+      '--feature-gates=A=true,PodTerminationReason=false',
+      '--token-auth-file=t',
+      '--v=2',
+    ]),
     {
       host: '127.0.0.1',
       port: 7000,
-      featureGates: { A: true, B: false },
-      ignored: [
-        { flag: 'token-auth-file' },
-        { flag: 'feature-gates', value: 'A' },
-        { flag: 'feature-gates', value: 'B' },
-      ],
+      featureGates: { ...defaultFeatureGates, PodTerminationReason: false },
+      ignored: [{ flag: 'token-auth-file' }, { flag: 'feature-gates', value: 'A' }],
       controllers: false,
     },
   )

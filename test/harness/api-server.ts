@@ -12,6 +12,7 @@ import { type ApiServer, startApiServer } from '../../apiserver/server.ts'
 import type { Storage } from '../../apiserver/storage/storage.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
+import { defaultFeatureGates, type FeatureGates } from '../../shared/config/feature-gates.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 import type { SigningKeySource } from '../../shared/pki/signing-key.ts'
 import { http2OfRun } from './http2-of-run.ts'
@@ -61,7 +62,7 @@ interface TestApiServerOptions {
 
 export async function startTestApiServer(
   t: Pick<Test, 'teardown'>,
-  gates: Record<string, boolean> = {},
+  gates: Partial<FeatureGates> = {},
   log: Logger = pino({ level: 'silent' }),
   limits: Partial<Limits> = {},
   {
@@ -91,7 +92,7 @@ export async function startTestApiServer(
     serviceAccountKey: pki.serviceAccountKey,
     bootstrapTokens,
     serviceCidr,
-    featureGates: { PodTerminationReason: true, ProbeTerminationGracePeriod: true, ...gates },
+    featureGates: { ...defaultFeatureGates, ...gates },
     clock,
     storage,
     log,

@@ -7,7 +7,7 @@ import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '
 import { realClock } from '../../shared/clock/real-clock.ts'
 import type { VirtualClock } from '../../shared/clock/virtual-clock.ts'
 import type { ElectionFlags } from '../../shared/config/election-options.ts'
-import { knownFeatureGates } from '../../shared/config/feature-gates.ts'
+import { defaultFeatureGates } from '../../shared/config/feature-gates.ts'
 import type { KeyPair } from '../../shared/pki/certificate.ts'
 import { type ClusterPki, ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 
@@ -39,7 +39,7 @@ export async function startTestControlPlane(
     host,
     port: 0,
     serviceCidr: '10.96.0.0/16',
-    featureGates: knownFeatureGates,
+    featureGates: defaultFeatureGates,
     scheduler: false,
     ...options,
     pki,

@@ -1,4 +1,5 @@
 /** What a kubelet counts, in upstream's words, and what bounds it. */
+
 import fc from 'fast-check'
 import t from 'tap'
 import { evictionConfig, evictionOptions } from '../../kubelet/eviction/options.ts'
@@ -7,6 +8,7 @@ import { resourceFamilies } from '../../kubelet/http/metrics/resource-page.ts'
 import { KubeletMetrics } from '../../kubelet/metrics/kubelet-metrics.ts'
 import { CpuMeter } from '../../kubelet/stats/cpu-meter.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
+import { defaultFeatureGates } from '../../shared/config/feature-gates.ts'
 import { exposition } from '../../shared/metrics/exposition.ts'
 import { parseMetrics } from '../harness/metrics.ts'
 import { until } from '../harness/until.ts'
@@ -37,7 +39,7 @@ t.test('evictions and pod workers, line by line as a real kubelet tells them', a
     runtime,
     pods: [...kubelet.pods()],
     nodeName: 'n1',
-    featureGates: {},
+    featureGates: defaultFeatureGates,
     startSeconds: 0,
   })
   // The status is told before the pod's worker has ended.

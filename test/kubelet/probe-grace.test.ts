@@ -44,7 +44,7 @@ t.test('the gate, off and on and off and on', async (t) => {
   }
 
   /** Seconds between TERM and KILL of the next failure under a kubelet of its own. */
-  async function graceWith(probeGracePeriods: boolean): Promise<number> {
+  async function graceWith(ProbeTerminationGracePeriod: boolean): Promise<number> {
     signals.length = 0
     const log = { info() {}, warn() {}, error() {} }
     const kubelet = await startKubelet({
@@ -57,7 +57,7 @@ t.test('the gate, off and on and off and on', async (t) => {
       nodeName: 'n1',
       nodeIP: '127.0.0.1',
       port: 0,
-      probeGracePeriods,
+      featureGates: { ProbeTerminationGracePeriod },
       random: () => 0,
     })
     await whileTimePasses(kubelet.ready)

@@ -1,4 +1,5 @@
 /** What a container finds around it: variables, volumes; and what is told of it: events. */
+
 import {
   chmodSync,
   existsSync,
@@ -34,6 +35,7 @@ import type { Container, Event, Pod, Service } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { createScaledClock } from '../../shared/clock/scaled-clock.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
+import { defaultFeatureGates } from '../../shared/config/feature-gates.ts'
 import { createEventFilter } from '../../shared/events/event-filter.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { machine } from './machine.ts'
@@ -258,7 +260,7 @@ t.test('command and arguments', async (t) => {
       rootDir: '/r',
       mounts: [],
       messageFile: '/r/message',
-      stopSignals: false,
+      featureGates: defaultFeatureGates,
     })
   t.same(commandOf({}).command, ['/bin/app', 'serve'])
   t.same(commandOf({ args: ['x', '$(A)'] }).command, ['/bin/app', 'x', '1'])

@@ -29,10 +29,7 @@ export interface Scenario {
   user: Deed[]
   untilSeconds: number
   /** How this kubelet differs from the usual one. */
-  kubelet?: Pick<
-    KubeletOptions,
-    'crashLoopBackOff' | 'probeGracePeriods' | 'shortenRunningKills' | 'terminationReasons' | 'shutdownGroups'
-  >
+  kubelet?: Pick<KubeletOptions, 'crashLoopBackOff' | 'featureGates' | 'shortenRunningKills' | 'shutdownGroups'>
   /** Settings of its evictions, as options name them. */
   eviction?: Partial<Values<typeof evictionOptions>>
 }

@@ -86,7 +86,7 @@ t.test('a mistake is told with its place and its remedy', async (t) => {
     ],
     [
       ['--feature-gates=PodTerminationReasons=true'],
-      '--feature-gates has no gate "PodTerminationReasons"; did you mean PodTerminationReason?',
+      '--feature-gates has an unrecognized feature gate: PodTerminationReasons; did you mean PodTerminationReason?',
     ],
   ]
   for (const [args, message] of mistakes) await t.rejects(resolve({ args }), new UsageError(message))
@@ -104,7 +104,7 @@ t.test('a mistake is told with its place and its remedy', async (t) => {
     ],
     [
       'featureGates:\n  # both\n  ProbeTerminationGracePeriod: true\n  PodTerminationReasons: true\n',
-      ':4: featureGates has no gate "PodTerminationReasons"; did you mean PodTerminationReason?',
+      ':4: featureGates has an unrecognized feature gate: PodTerminationReasons; did you mean PodTerminationReason?',
     ],
     [
       'featureGates: {PodTerminationReason: 1}\n',

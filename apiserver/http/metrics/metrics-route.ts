@@ -1,4 +1,5 @@
 import type { Clock } from '../../../shared/clock/clock.ts'
+import type { FeatureGates } from '../../../shared/config/feature-gates.ts'
 import { kubernetesVersion } from '../../../shared/config/kubernetes-version.ts'
 import { contentType, exposition, type Family } from '../../../shared/metrics/exposition.ts'
 import { buildInfo, featureEnabled, processFamilies } from '../../../shared/metrics/standard-families.ts'
@@ -14,7 +15,7 @@ export interface MetricsSources {
   sources: readonly { families(): Family[] }[]
   registry: Registry
   clock: Clock
-  featureGates: Readonly<Record<string, boolean>>
+  featureGates: FeatureGates
 }
 
 /** /metrics, in upstream's names as far as there is something to tell. */

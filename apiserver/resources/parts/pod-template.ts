@@ -1,6 +1,6 @@
 /** The rules of a pod template, wherever one is embedded. */
 import type { PodSpec, PodTemplateSpec } from '../../../shared/api/types.ts'
-import type { FeatureGates } from '../../kind/resource-definition.ts'
+import type { FeatureGates } from '../../../shared/config/feature-gates.ts'
 import { forbidden } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { validateAnnotations, validateLabels } from '../../validation/object-meta.ts'

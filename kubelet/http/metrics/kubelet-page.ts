@@ -1,5 +1,6 @@
 import { hasEnded } from '../../../shared/api/pod-phase.ts'
 import type { Pod } from '../../../shared/api/types.ts'
+import type { FeatureGates } from '../../../shared/config/feature-gates.ts'
 import { kubernetesVersion } from '../../../shared/config/kubernetes-version.ts'
 import type { Family } from '../../../shared/metrics/exposition.ts'
 import { gauge } from '../../../shared/metrics/series.ts'
@@ -16,7 +17,7 @@ export interface KubeletPageSources {
   runtime: ContainerRuntime
   pods: readonly Pod[]
   nodeName: string
-  featureGates: Readonly<Record<string, boolean>>
+  featureGates: FeatureGates
   startSeconds: number
 }
 

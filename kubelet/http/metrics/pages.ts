@@ -1,6 +1,7 @@
 import os from 'node:os'
 import type { Pod } from '../../../shared/api/types.ts'
 import type { Clock } from '../../../shared/clock/clock.ts'
+import type { FeatureGates } from '../../../shared/config/feature-gates.ts'
 import { exposition, type Family } from '../../../shared/metrics/exposition.ts'
 import { gauge } from '../../../shared/metrics/series.ts'
 import { processStart } from '../../../shared/metrics/standard-families.ts'
@@ -17,7 +18,7 @@ export interface MetricsSources {
   limits: { families(): Family[] }
   nodeName: string
   rootDir: string
-  featureGates: Readonly<Record<string, boolean>>
+  featureGates: FeatureGates
 }
 
 export interface PagesOptions extends MetricsSources {

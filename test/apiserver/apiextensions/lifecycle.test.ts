@@ -1,4 +1,5 @@
 /** Definitions come, change and go; what is stored follows. On the real registry and store, without HTTP. */
+
 import t, { type Test } from 'tap'
 import { rulesOf } from '../../../apiserver/apiextensions/cel/rule-check.ts'
 import {
@@ -17,6 +18,7 @@ import { decodeBody } from '../../../apiserver/validation/request-body.ts'
 import type { WebhookClient } from '../../../apiserver/webhook-client/webhook-client.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { realClock } from '../../../shared/clock/real-clock.ts'
+import { defaultFeatureGates } from '../../../shared/config/feature-gates.ts'
 import { createLog } from '../../../shared/log/log.ts'
 import { until } from '../../harness/until.ts'
 
@@ -33,7 +35,7 @@ class Server {
     this.registry = new Registry({
       objects: new ObjectCaches({ catalog: new Catalog([customresourcedefinition]), storage }),
       clock: realClock,
-      featureGates: { enabled: () => true },
+      featureGates: defaultFeatureGates,
       random: Math.random,
     })
     this.#custom = new CustomResources({

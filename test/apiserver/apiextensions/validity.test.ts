@@ -1,4 +1,5 @@
 /** Every CustomResourceDefinition that a real server refused or took, held against our rules without a server. */
+
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { CustomResourceDefinition } from '../../../apiserver/apiextensions/custom-resource-definition.ts'
@@ -6,6 +7,7 @@ import { customresourcedefinition } from '../../../apiserver/resources/customres
 import { errorBody } from '../../../apiserver/validation/field-error.ts'
 import type { FieldError } from '../../../apiserver/validation/field-errors.ts'
 import { dns1123Subdomain } from '../../../apiserver/validation/names.ts'
+import { defaultFeatureGates } from '../../../shared/config/feature-gates.ts'
 
 interface Step {
   method?: string
@@ -21,7 +23,7 @@ const recordings = (file: string): Scenario[] =>
     readFileSync(new URL(`../../golden/api/${file}`, import.meta.url), 'utf8').replaceAll('{{ns}}', 'ns'),
   ) as Scenario[]
 
-const context = { nowMs: 0, featureGates: { enabled: () => true } }
+const context = { nowMs: 0, featureGates: defaultFeatureGates }
 function refusals(body: CustomResourceDefinition): string[] {
   const crd = structuredClone(body)
   crd.spec.names ??= { plural: '', kind: '' }

@@ -1,4 +1,5 @@
 /** Every object of a custom resource that a real server was sent, decoded and held against its schema without a server. */
+
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { rulesOf } from '../../../apiserver/apiextensions/cel/rule-check.ts'
@@ -10,6 +11,7 @@ import { DecodeError } from '../../../apiserver/validation/decoder.ts'
 import { errorBody } from '../../../apiserver/validation/field-error.ts'
 import type { FieldError } from '../../../apiserver/validation/field-errors.ts'
 import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
+import { defaultFeatureGates } from '../../../shared/config/feature-gates.ts'
 
 interface Answer {
   status: number
@@ -33,7 +35,7 @@ const scenarios = parseExact(
   readFileSync(new URL('../../golden/api/crd.json', import.meta.url), 'utf8').replaceAll('{{ns}}', 'ns'),
 ) as { name: string; steps: Step[] }[]
 
-const context = { nowMs: 0, featureGates: { enabled: () => true } }
+const context = { nowMs: 0, featureGates: defaultFeatureGates }
 
 /** The recordings show no instants. */
 const untimed = (text: string): string => text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>')

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { humanDuration } from '../../../apiserver/kind/cells.ts'
-import type { FeatureGates, ResourceDefinition, StrategyContext } from '../../../apiserver/kind/resource-definition.ts'
+import type { ResourceDefinition, StrategyContext } from '../../../apiserver/kind/resource-definition.ts'
 import { resources } from '../../../apiserver/resources/index.ts'
 import { createServiceAddresses } from '../../../apiserver/resources/service/addresses.ts'
 import { decodeObject } from '../../../apiserver/validation/decoder.ts'
@@ -11,11 +11,9 @@ import { dns1123Subdomain } from '../../../apiserver/validation/names.ts'
 import { validateObjectMeta } from '../../../apiserver/validation/object-meta.ts'
 import { unifiedDiff } from '../../../apiserver/validation/unified-diff.ts'
 import type { KubeObject, Pod, Service } from '../../../shared/api/types.ts'
+import { defaultFeatureGates, type FeatureGates, featureGateNames } from '../../../shared/config/feature-gates.ts'
 
-const allOn: FeatureGates = {
-  enabled: (name) => ['PodTerminationReason', 'ProbeTerminationGracePeriod'].includes(name),
-}
-const allOff: FeatureGates = { enabled: () => false }
+const allOff = Object.fromEntries(featureGateNames.map((name) => [name, false])) as FeatureGates
 const nowMs = Date.UTC(2026, 0, 1)
 const NAMESPACE = 'team-a'
 const UID = '11111111-1111-4111-8111-111111111111'
@@ -33,7 +31,7 @@ interface Created {
 }
 
 /** What the registry does with a new object, without admission and storage. */
-function create(definition: ResourceDefinition, body: unknown, featureGates = allOn): Created {
+function create(definition: ResourceDefinition, body: unknown, featureGates = defaultFeatureGates): Created {
   const { strategy, namespaced } = definition
   const context: StrategyContext = { nowMs, featureGates, ...(namespaced && { namespace: NAMESPACE }) }
   const { object } = decodeObject(definition, structuredClone(body))
@@ -66,7 +64,7 @@ t.test('every kind stands by its example', async (t) => {
         t.equal(definition.cells(object, nowMs).length, (definition.columns?.length ?? 0) + more, 'a cell a column')
       for (const read of Object.values(definition.selectableFields ?? {})) t.type(read(object), 'string')
       const again = structuredClone(object)
-      definition.strategy.applyDefaults?.(again, { nowMs, featureGates: allOn })
+      definition.strategy.applyDefaults?.(again, { nowMs, featureGates: defaultFeatureGates })
       t.same(again, object, 'defaults of a defaulted object change nothing')
     })
   }
@@ -209,7 +207,7 @@ t.test('what may change in a pod, and how a refusal shows it', async (t) => {
     const object = structuredClone(old)
     change(object as unknown as Pod)
     const errors: FieldErrors = []
-    pods.strategy.validateUpdate?.(object, old, errors, { nowMs, featureGates: allOn })
+    pods.strategy.validateUpdate?.(object, old, errors, { nowMs, featureGates: defaultFeatureGates })
     return errors.map((error) => `${error.field}: ${errorBody(error)}`)
   }
   const container = (pod: Pod) => pod.spec.containers[0] as Pod['spec']['containers'][number]
@@ -234,7 +232,12 @@ t.test('cluster IPs and node ports', async (t) => {
   const services: Service[] = []
   let now = 0
   const addresses = createServiceAddresses({ cidr: '10.96.0.0/16', services: () => services, nowMs: () => now })
-  const context: StrategyContext = { nowMs, featureGates: allOn, namespace: 'default', serviceAddresses: addresses }
+  const context: StrategyContext = {
+    nowMs,
+    featureGates: defaultFeatureGates,
+    namespace: 'default',
+    serviceAddresses: addresses,
+  }
   const begin = (spec: object, old?: Service): { spec: NonNullable<Service['spec']>; errors: string[] } => {
     const { object } = decodeObject(find('services'), { metadata: { name: 's' }, spec: structuredClone(spec) })
     find('services').strategy.applyDefaults?.(object, context)

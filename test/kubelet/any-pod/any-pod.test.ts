@@ -2,6 +2,7 @@
  * No pod that the API accepts can wedge the kubelet: whatever it asks for and whatever its programs do, once it is deleted it ends,
  * within its grace and the margins that are documented. Real registry and real kubelet, virtual time, programs without processes.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -22,6 +23,7 @@ import type { Node, Pod } from '../../../shared/api/types.ts'
 import type { Client } from '../../../shared/client/client.ts'
 import { nodes, pods } from '../../../shared/client/resources.ts'
 import { createVirtualClock, type VirtualClock } from '../../../shared/clock/virtual-clock.ts'
+import { defaultFeatureGates } from '../../../shared/config/feature-gates.ts'
 import { simulatedActions } from '../simulated-actions.ts'
 import { type Subject, secondsToEnd, subject } from './arbitrary-pod.ts'
 
@@ -39,7 +41,7 @@ function startStore(clock: VirtualClock): Client {
   const registry = new Registry({
     objects: new ObjectCaches({ catalog, storage: createMemoryStorage() }),
     clock,
-    featureGates: { enabled: () => true },
+    featureGates: defaultFeatureGates,
     random: () => 0,
   })
   const log = pino({ level: 'silent' })

@@ -1,4 +1,5 @@
 /** What the kubelet's HTTPS API answers, request by request: status, content type and body. */
+
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
@@ -9,6 +10,7 @@ import type { ControlledNode } from '../../../kubelet/http/node-controls.ts'
 import type { KubeletServerOptions } from '../../../kubelet/http/server.ts'
 import { KubeletMetrics } from '../../../kubelet/metrics/kubelet-metrics.ts'
 import { createImages } from '../../../kubelet/runtime/images/images.ts'
+import { defaultFeatureGates } from '../../../shared/config/feature-gates.ts'
 import { httpsExchange } from '../../harness/https-exchange.ts'
 import { apiServer, ca, client, startNode } from './start-node.ts'
 
@@ -223,7 +225,7 @@ const fullNode = (isLost: boolean): Partial<KubeletServerOptions> => {
       limits: { families: () => [] },
       nodeName: 'n',
       rootDir: '/tmp',
-      featureGates: {},
+      featureGates: defaultFeatureGates,
     },
   }
 }

@@ -1,10 +1,11 @@
 /** Fields behind a feature gate that is off vanish on write, unless the stored object uses them already. */
 import type { Container, PodSpec } from '../../../../shared/api/types.ts'
-import type { FeatureGates } from '../../../kind/resource-definition.ts'
+import type { FeatureGateName, FeatureGates } from '../../../../shared/config/feature-gates.ts'
 import { allContainers } from './defaults.ts'
 
 interface GatedField {
-  gate: string
+  /** Absent: the field is not supported, as by a real server with a gate of its own that is off. */
+  gate?: FeatureGateName
   inUse(spec: PodSpec): boolean
   drop(spec: PodSpec): void
 }
@@ -45,7 +46,6 @@ const gatedFields: GatedField[] = [
     },
   },
   {
-    gate: 'ClusterTrustBundleProjection',
     inUse: (spec) => projections(spec).some(({ clusterTrustBundle }) => clusterTrustBundle !== undefined),
     drop(spec) {
       for (const projection of projections(spec)) delete projection.clusterTrustBundle
@@ -55,7 +55,7 @@ const gatedFields: GatedField[] = [
 
 export function dropDisabledFields(spec: PodSpec, old: PodSpec | undefined, featureGates: FeatureGates): void {
   for (const { gate, inUse, drop } of gatedFields) {
-    if (featureGates.enabled(gate)) continue
+    if (gate && featureGates[gate]) continue
     if (old && inUse(old)) continue
     drop(spec)
   }
