@@ -4,7 +4,8 @@ import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 
 const checks: Record<string, string[]> = {
-  types: ['tsc', '--noEmit'],
+  // What was checked before is remembered, so that only the files that a change concerns are checked again.
+  types: ['tsc', '--noEmit', '--incremental', '--tsBuildInfoFile', 'node_modules/.cache/types.tsbuildinfo'],
   lint: ['biome', 'check', '.'],
   imports: ['node', 'scripts/check-imports.ts'],
   tidy: ['node', 'scripts/check-tidy.ts'],
