@@ -1,6 +1,6 @@
 import { durationMs } from '../shared/config/option-types.ts'
 
-/** `500ms`, `30s`, `10m`, `1h30m`; a number is milliseconds. */
+/** Says how long: `500ms`, `30s`, `10m`, `1h30m`. A number counts milliseconds. */
 export type Duration = string | number
 
 /** Throws an Error that says what a duration looks like. */

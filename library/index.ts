@@ -12,8 +12,8 @@ export type { Restored } from '../apiserver/instruments/snapshot.ts'
 export type { Snapshot } from '../apiserver/storage/snapshot.ts'
 export { isStatus, StatusError } from '../shared/api/status-error.ts'
 export type { Termination } from '../shared/api/termination.ts'
-export type { KubeList, KubeObject, Node, Pod, WatchEvent } from '../shared/api/types.ts'
-export type { Client, ObjectRef, Resource } from '../shared/client/client.ts'
+export type { DeleteOptions, KubeList, KubeObject, Node, Pod, WatchEvent } from '../shared/api/types.ts'
+export type { Client, ListQuery, ObjectRef, PatchType, Resource, WatchQuery } from '../shared/client/client.ts'
 export * as resources from '../shared/client/resources.ts'
 export type { ActiveFault, Cluster, ClusterClock, ClusterFaults } from './cluster.ts'
 export type { Duration } from './duration.ts'
@@ -25,8 +25,8 @@ export type { ClusterUser, Users } from './users.ts'
 export type { Target, Terminations, Waiters, WaitOptions } from './waiters.ts'
 
 /**
- * Starts a cluster within this process (kubelets that run pods have their own); resolves when its nodes are ready.
- * Rejects with nothing left running. The first one loads the program.
+ * Starts a cluster within this process; kubelets that run pods have processes of their own. Resolves when the nodes are
+ * ready. Rejects with nothing left running. The first call loads the program.
  */
 export async function startCluster(options?: StartClusterOptions): Promise<Cluster> {
   const { startCluster: start } = await import('./start-cluster.ts')

@@ -2,8 +2,9 @@ import type { InjectedAnswer, InjectedRequest } from '../apiserver/http/plugins/
 import { nearest } from '../shared/config/nearest.ts'
 import type { ClusterUser } from './users.ts'
 
+/** Describes a request for `inject`. */
 export interface InjectOptions extends InjectedRequest {
-  /** User of the request. Default: the cluster's administrator. */
+  /** Names the user of the request. Without it the cluster's administrator asks. */
   user?: ClusterUser
 }
 

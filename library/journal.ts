@@ -3,8 +3,9 @@ import { filterFields, isMeant, parseFilter, type RequestFilter } from '../apise
 import type { Clock } from '../shared/clock/clock.ts'
 import { type Duration, toMs } from './duration.ts'
 
+/** Selects requests that match every given field. */
 export interface JournalFilter extends RequestFilter {
-  /** Status code of the answer. */
+  /** Selects requests by the status code of the answer. */
   code?: number
 }
 
@@ -36,6 +37,7 @@ export class ClusterJournal {
     return this.#journal.entries(filter).filter((entry) => fits(filter, entry))
   }
 
+  /** Discards all entries. */
   clear(): void {
     this.#journal.clear()
   }

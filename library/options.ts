@@ -7,79 +7,177 @@ import type { Duration } from './duration.ts'
  * of this machine.
  */
 export interface StartClusterOptions {
-  /** An API server and nothing else: nothing is scheduled, collected or run, and pods need no service account. */
+  /**
+   * Starts an API server and nothing else: nothing is scheduled, collected or run, and pods need no service account.
+   *
+   * @default false
+   */
   apiOnly?: boolean
   /**
-   * Nodes that run pods as processes of this machine, each a kubelet in a process of its own. Default 1; 0 if there are
-   * simulated ones.
+   * Sets the number of nodes that run pods as processes of this machine. Each node has a kubelet in a process of its
+   * own.
+   *
+   * @default 1; 0 with simulated nodes or virtual time
    */
   nodes?: number
-  /** Nodes within this process, whose pods only seem to run: hundreds of pods, and any speed of time. Default 0. */
+  /**
+   * Sets the number of nodes within this process. Their pods only seem to run: thousands of pods, at any speed of time.
+   *
+   * @default 0
+   */
   simulatedNodes?: number
   /**
-   * Simulated pods report each step as real ones do: single status changes, events, Terminations. Otherwise they report
-   * only their state and errors, so that thousands come and go in a second or two. Default: only with virtual time.
+   * Lets simulated pods report each step as real pods do: single status changes, events, Terminations. Without it they
+   * report only their state and errors, so that thousands come and go in a second or two.
+   *
+   * @default true with virtual time, otherwise false
    */
   simulatedSteps?: boolean
-  /** Starts the scheduler. Default true; without it pods stay Pending until you bind them. */
+  /**
+   * Starts the scheduler. Without it pods stay Pending until you bind them.
+   *
+   * @default true
+   */
   scheduler?: boolean
-  /** Which control loops run: `['*', '-deployment']` leaves one out. Default: all. */
+  /**
+   * Names the control loops that run: `['*', '-deployment']` leaves one out.
+   *
+   * @default ['*']
+   */
   controllers?: string[]
   /**
-   * `virtual`: time stands still between two calls of `clock.advance`; needs simulated nodes, or none. A number: how
-   * many seconds of the cluster pass in one second of the machine. Default `real`.
+   * With `virtual`, time stands still between two calls of `clock.advance`; this needs simulated nodes, or none. A
+   * number says how many seconds of the cluster pass in one second of the machine: 1 to 1000.
+   *
+   * @default 'real'
    */
   time?: 'real' | 'virtual' | number
-  /** Address that the API server listens at. Default 127.0.0.1. */
+  /**
+   * Sets the address that the API server listens at.
+   *
+   * @default '127.0.0.1'
+   */
   host?: string
-  /** Port of the API server. Default 0: a free port. */
+  /**
+   * Sets the port of the API server. With 0 the server takes a free port.
+   *
+   * @default 0
+   */
   port?: number
-  /** What serves HTTP/2: `own`, which is the default and faster, or `node` (node:http2). */
+  /**
+   * Chooses the implementation of HTTP/2: Kubestage's own, which is faster, or node:http2.
+   *
+   * @default 'own'
+   */
   http2?: 'own' | 'node'
-  /** Range of cluster IPs. Default 10.96.0.0/16. */
+  /**
+   * Sets the range of cluster IPs.
+   *
+   * @default '10.96.0.0/16'
+   */
   serviceCidr?: string
+  /**
+   * Turns feature gates on or off. The configuration's key `featureGates` lists them with their defaults.
+   *
+   * @default {}
+   */
   featureGates?: Partial<FeatureGates>
   /**
-   * Programs that images stand for: `{'nginx:*': ['/usr/sbin/nginx', '-g', 'daemon off;']}`; a text is taken apart as
-   * by a shell.
+   * Maps images to programs of this machine: `{ 'nginx:*': ['/usr/sbin/nginx', '-g', 'daemon off;'] }`. A text is split
+   * into words as a shell does.
+   *
+   * @default {}
    */
   images?: Record<string, string | string[]>
-  /** Folders that come first on an image's PATH: `{'busybox:*': '/opt/busybox/bin'}`. */
+  /**
+   * Maps images to the folder that comes first on their PATH: `{ 'busybox:*': '/opt/busybox/bin' }`.
+   *
+   * @default {}
+   */
   imagePaths?: Record<string, string>
-  /** Where objects are kept; default `memory`. */
+  /**
+   * Chooses where objects are kept.
+   *
+   * @default 'memory'
+   */
   storage?: 'memory' | `sqlite:${string}` | `etcd:${string}`
-  /** PEM file of the CA that etcd's certificates come from. */
+  /** Names the PEM file of the CA that issued etcd's certificates. */
   etcdCafile?: string
-  /** PEM file of the client certificate for etcd; together with `etcdKeyfile`. */
+  /** Names the PEM file of the client certificate for etcd; needs `etcdKeyfile`. */
   etcdCertfile?: string
-  /** PEM file of the client certificate's key. */
+  /** Names the PEM file of the client certificate's key; needs `etcdCertfile`. */
   etcdKeyfile?: string
-  /** Where the cluster's keys are in etcd; each cluster needs its own. Default /registry. */
+  /**
+   * Sets the prefix of the cluster's keys in etcd. Each cluster needs a prefix of its own.
+   *
+   * @default '/registry'
+   */
   etcdPrefix?: string
-  /** Whether scheduler and control loops run only while this cluster holds their Leases. Default: with etcd. */
+  /**
+   * Runs the scheduler and the control loops only while this cluster holds their Leases.
+   *
+   * @default true with etcd, otherwise false
+   */
   leaderElect?: boolean
-  /** How long others wait for a leader that does not renew its Lease; whole seconds. Default 15 s. */
+  /**
+   * Sets how long others wait for a leader that does not renew its Lease, in whole seconds.
+   *
+   * @default '15s'
+   */
   leaderElectLeaseDuration?: Duration
-  /** How long a leader tries to renew its Lease before it stops its loops. Default 10 s. */
+  /**
+   * Sets how long a leader tries to renew its Lease before it stops its loops.
+   *
+   * @default '10s'
+   */
   leaderElectRenewDeadline?: Duration
-  /** Time between two tries to get or renew a Lease. Default 2 s. */
+  /**
+   * Sets the time between two tries to get or renew a Lease.
+   *
+   * @default '2s'
+   */
   leaderElectRetryPeriod?: Duration
-  /** Name of the control loops' Lease; the scheduler's is kube-scheduler. Default kube-controller-manager. */
+  /**
+   * Names the Lease of the control loops. The scheduler's is always kube-scheduler.
+   *
+   * @default 'kube-controller-manager'
+   */
   leaderElectResourceName?: string
-  /** Namespace of both Leases. Default kube-system. */
+  /**
+   * Names the namespace of both Leases.
+   *
+   * @default 'kube-system'
+   */
   leaderElectResourceNamespace?: string
-  /** Routes, hooks and decorators to add to the API server, as plugins of Fastify. They are loaded in order. */
+  /**
+   * Adds routes, hooks and decorators to the API server: plugins of Fastify, which are loaded in order.
+   *
+   * @default []
+   */
   plugins?: ClusterPlugin[]
-  /** How many requests the journal keeps; default 1,000. */
+  /**
+   * Sets how many requests the journal keeps.
+   *
+   * @default 1000
+   */
   journal?: number
   /**
-   * A folder for records of tests that fail: call `cluster.afterTest` after each test. Default: nothing is recorded.
+   * Names a folder for records of tests that fail: call `cluster.afterTest` after each test. Without it nothing is
+   * recorded.
    */
   recordOnFailure?: string
-  /** How long pods may take to end when the cluster is closed; default 2 s. */
+  /**
+   * Sets how long pods may take to end when the cluster is closed.
+   *
+   * @default '2s'
+   */
   shutdownGracePeriod?: Duration
-  /** Folder of logs, certificates and the kubelets' files. Default: a new folder, which is removed with the cluster. */
+  /**
+   * Names the folder of logs, certificates and the kubelets' files.
+   *
+   * @default a new folder, which is removed with the cluster
+   */
   stateDir?: string
-  /** Called with one line for each unexpected event. Default: none. */
+  /** Receives one line for each unexpected event. Without it these lines are discarded. */
   onTrouble?(line: string): void
 }

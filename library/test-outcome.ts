@@ -2,7 +2,7 @@
 export interface TestOutcome {
   name: string
   failed: boolean
-  /** Message of the failure; empty if the runner does not report it. */
+  /** Quotes the failure; empty if the runner does not report a message. */
   message: string
 }
 

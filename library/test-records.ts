@@ -79,7 +79,7 @@ export class TestRecords {
 
 /** Collects the lines of a record. */
 class Recording extends Writable {
-  /** The beginning of the record was dropped. */
+  /** True if the beginning of the record was dropped. */
   isCut = false
   readonly #chunks: Buffer[] = []
   readonly #isFull: () => void

@@ -9,7 +9,9 @@ import { kubeconfig } from '../shared/pki/kubeconfig-file.ts'
  * may do everything.
  */
 export interface ClusterUser {
+  /** Names the user, as `kubectl --as` does. */
   name: string
+  /** Lists groups in addition to `system:authenticated`. */
   groups?: readonly string[]
 }
 
@@ -18,8 +20,8 @@ export interface Users {
   /** Returns the text of a kubeconfig with a certificate of the user. The user need not exist before. */
   kubeconfigOf(user: ClusterUser): string
   /**
-   * Resolves to a client of `@kubernetes/client-node`: `await cluster.apiClient(CoreV1Api)`. Default user: the
-   * administrator. Rejects if that package is not installed.
+   * Resolves to a client of `@kubernetes/client-node`: `await cluster.apiClient(CoreV1Api)`. Without a user
+   * it is the administrator. Rejects if that package is not installed.
    */
   apiClient<Api extends ApiType>(api: ApiConstructor<Api>, user?: ClusterUser): Promise<Api>
 }

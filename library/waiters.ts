@@ -7,12 +7,15 @@ import { type Duration, toMs } from './duration.ts'
 
 /** Selects the objects of a wait. */
 export interface Target {
+  /** Selects objects of one namespace. Without it those of all namespaces count. */
   namespace?: string
   name?: string
+  /** Selects objects by their labels: `app=web`. */
   labelSelector?: string
 }
+/** Limits a wait. */
 export interface WaitOptions {
-  /** Time limit on the machine's clock. Default 10 s. */
+  /** Limits the wait, by the machine's clock; `10s` by default. */
   timeout?: Duration
 }
 
@@ -121,7 +124,7 @@ export class Terminations {
     return (await this.#client.list<Termination>(terminations, { namespace })).items
   }
 
-  /** Resolves to the pod's record when it is written. Rejects after the timeout. */
+  /** Resolves to the pod's record as soon as it is written. Rejects after the timeout. */
   of(
     podName: string,
     { namespace = 'default', ...options }: WaitOptions & { namespace?: string } = {},

@@ -8,14 +8,11 @@ import { type ContainerLimitName, containerLimits } from '../kubelet/container-l
 import { containerOptions } from '../kubelet/container-options.ts'
 import { flagOf } from '../shared/config/option.ts'
 import { limitLabel } from '../shared/limits/reached-limits.ts'
+import { code, table } from './markdown.ts'
 
 const file = new URL('../docs/configuration.md', import.meta.url)
 const end = '<!-- end of limits -->'
 
-const row = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [row(head), `|${'---|'.repeat(head.length)}`, ...rows.map(row), ''].join('\n')
-const code = (text: string): string => `\`${text}\``
 const inMetric = '`limit` in the metric'
 
 const tables = {

@@ -4,13 +4,10 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type Row, reasonRows, reasons } from '../shared/reasons/reason-table.ts'
+import { table } from './markdown.ts'
 
 const file = new URL('../docs/reasons.md', import.meta.url)
 const [begin, end] = ['<!-- reasons: made by scripts/reasons-table.ts -->\n', '<!-- end of reasons -->']
-
-const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [row(head), `|${'---|'.repeat(head.length)}`, ...rows.map(row), ''].join('\n')
 
 const inWords = ({ told }: Row): string => {
   if (told === null) return 'none'

@@ -1,6 +1,7 @@
 /**
  * The reference of docs/commands.md and docs/configuration.md: from the tables that --help and the config file's schema
- * are made of. `--write` puts it there; without, exit 1 when it is stale.
+ * are made of; that of docs/library.md from the library's types. `--write` puts it there; without, exit 1 when it is
+ * stale.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { kubeconfigOption } from '../cli/access/cluster-access.ts'
@@ -14,13 +15,11 @@ import { stateDirOption } from '../cluster/state-directory.ts'
 import { featureGateNames, featureGateTable } from '../shared/config/feature-gates.ts'
 import { flagOf, type Option, type Options, variableOf } from '../shared/config/option.ts'
 import { configOption } from '../shared/config/resolve.ts'
+import { libraryReference } from './library-reference.ts'
+import { code, table } from './markdown.ts'
 
 const [begin, end] = ['<!-- reference: made by scripts/reference-docs.ts -->\n', '<!-- end of reference -->']
 
-const row = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [row(head), `|${'---|'.repeat(head.length)}`, ...rows.map(row), ''].join('\n')
-const code = (text: string | undefined): string => (text ? `\`${text}\`` : '')
 const block = (text: string): string => `\`\`\`text\n${text}\n\`\`\`\n`
 /** Markdown would take these for its own. */
 const plain = (text: string): string => text.replace(/[*<_]/g, '\\$&')
@@ -85,6 +84,7 @@ const configurationReference = (): string =>
 const documents: Record<string, string> = {
   'docs/commands.md': await commandsReference(),
   'docs/configuration.md': configurationReference(),
+  'docs/library.md': libraryReference(),
 }
 for (const [name, reference] of Object.entries(documents)) {
   const file = new URL(`../${name}`, import.meta.url)

@@ -6,33 +6,37 @@ import { filterFields, isMeant, type ObservedRequest, parseFilter, type RequestF
 
 /** Says what happens to a matching request: one effect, or a delay together with one other effect. */
 export interface FaultEffect {
-  /** Answered with this code; or with a Status of which these are the fields. */
+  /** Answers with this code, or with a Status of these fields. */
   status?: number | { code: number; reason?: string; message?: string; retryAfterSeconds?: number }
-  /** Served that much later: `250ms`, `2s`. */
+  /** Delays the request: `250ms`, `2s`. */
   delay?: string
-  /** The connection (over HTTP/2: the stream) is cut before an answer. */
+  /** Cuts the connection (over HTTP/2: the stream) before an answer. */
   reset?: boolean
-  /** A watch is served, and cut after that time. */
+  /** Serves a watch, and cuts it after this time: `1s`. */
   dropWatch?: string
-  /**
-   * A get shows the object, a list what it lists, as it was that many writes ago, as a server does that lags behind.
-   */
+  /** Answers gets and lists as a server that lags: from before this many writes to what is read. */
   stale?: number
 }
 
+/** Says which requests fail, how often, and how. */
 export interface FaultRule extends RequestFilter {
-  /** From 0 to 1; default 1. By chance, but the n-th request of a user for the same thing fares alike in every run. */
+  /**
+   * Says how likely the fault strikes a matching request, from 0 to 1 (default). The n-th request of a user for the
+   * same thing fares alike in every run.
+   */
   probability?: number
-  /** Of chance; default 1. */
+  /** Seeds the chance; 1 by default. */
   seed?: number
-  /** Ends after having struck so often; default: never. */
+  /** Ends the fault after it has struck this often. Without it the fault stays. */
   times?: number
+  /** Says what happens to the request. */
   then: FaultEffect
 }
 
+/** Describes a fault that has been added. */
 export interface Fault extends FaultRule {
   id: number
-  /** How often it has struck. */
+  /** Counts how often the fault has struck. */
   hits: number
 }
 
@@ -44,7 +48,7 @@ interface Active {
 const ruleFields: readonly string[] = [...filterFields, 'probability', 'seed', 'times', 'then']
 const effectFields: readonly string[] = ['status', 'delay', 'reset', 'dropWatch', 'stale']
 
-/** Things that go wrong on purpose. Of several rules that mean a request, the first that strikes counts. */
+/** Holds the faults that clients have added. If several rules match a request, the first that strikes counts. */
 export class Faults {
   readonly #active = new Map<number, Active>()
   #count = 0
@@ -65,7 +69,7 @@ export class Faults {
     return { ...fault }
   }
 
-  /** Throws NotFound. */
+  /** Throws NotFound if no fault has this ID. */
   remove(id: number): void {
     if (!this.#active.delete(id)) throw notFound({ group: 'kubestage.dev', plural: 'faults' }, String(id))
   }
@@ -74,7 +78,7 @@ export class Faults {
     this.#active.clear()
   }
 
-  /** What is to happen to the request; undefined for what would have happened anyway. */
+  /** Returns the effect on the request; undefined if no fault strikes it. */
   strike(request: ObservedRequest): FaultEffect | undefined {
     for (const { fault, chance } of this.#active.values()) {
       const { probability = 1, times = Number.POSITIVE_INFINITY, then } = fault

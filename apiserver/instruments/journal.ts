@@ -4,16 +4,16 @@ import { isMeant, type ObservedRequest, type RequestFilter } from './request-fil
 
 /** Records one request as it came over the network. */
 export interface JournalEntry extends ObservedRequest {
-  /** Counted from 1 in the order in which they came. */
+  /** Numbers the requests from 1, in the order of their arrival. */
   id: number
-  /** RFC 3339 with microseconds. */
+  /** Tells when the request came, in RFC 3339 with microseconds. */
   at: string
   userAgent?: string
-  /** Of the answer; absent while the request is under way, 0 when there was none. */
+  /** Holds the status code of the answer; absent while the request is under way, 0 if there was no answer. */
   code?: number
-  /** Milliseconds from the request to the end of the answer. */
+  /** Counts the milliseconds from the request to the end of the answer. */
   durationMs?: number
-  /** What was done to it on purpose. */
+  /** Describes the fault that struck the request. */
   fault?: string
 }
 
@@ -34,7 +34,7 @@ export class Journal {
     this.#clock = clock
   }
 
-  /** Whether requests are recorded. */
+  /** True while requests are recorded. */
   get isOpen(): boolean {
     return this.#kept > 0 || this.#listeners.size > 0
   }
@@ -43,7 +43,7 @@ export class Journal {
     return this.#kept
   }
 
-  /** How many entries to keep from now on; 0 forgets them all. */
+  /** Sets how many entries to keep from now on; 0 discards all entries. */
   keep(count: number): void {
     this.#kept = count
     this.#trim(count)
@@ -57,13 +57,16 @@ export class Journal {
     this.#entries = []
   }
 
-  /** Told of each request when it begins, and again when it has been answered. Returns how to stop that. */
+  /**
+   * Calls the listener for each request when it begins, and again when it has been answered. Returns a function that
+   * stops this.
+   */
   listen(listener: JournalListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
-  /** A request begins. */
+  /** Adds a request that begins. */
   begin(request: ObservedRequest & { userAgent?: string }): JournalEntry {
     const entry: JournalEntry = { id: ++this.#count, at: toMicroTime(this.#clock.now()), ...request }
     if (this.#kept > 0) {
@@ -75,7 +78,7 @@ export class Journal {
     return entry
   }
 
-  /** It is over; `code` 0: without an answer. */
+  /** Completes the entry of a request. The code 0 stands for no answer. */
   end(entry: JournalEntry, code: number, durationMs: number): void {
     entry.code = code
     entry.durationMs = Math.round(durationMs * 1000) / 1000

@@ -4,15 +4,15 @@ import { suggestion } from '../../shared/config/option-types.ts'
 /** Holds the facts about a request that a filter can ask for. */
 export interface ObservedRequest {
   /**
-   * `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the method in lower case for a
-   * path that is no resource.
+   * Holds `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`; the method in lower case
+   * for a path that is no resource.
    */
   verb: string
   user: string
-  /** With the query. */
+  /** Holds the path with the query. */
   path: string
   group?: string
-  /** Plural, absent for a path that is no resource. */
+  /** Names the resource in the plural; absent for a path that is no resource. */
   resource?: string
   subresource?: string
   namespace?: string
@@ -24,7 +24,10 @@ type OneOrMore = string | readonly string[]
 /** Selects the requests that match every given field. */
 export interface RequestFilter {
   verb?: OneOrMore
-  /** `pods`, `pods/status`, `deployments.apps`; `pods` alone means no subresource, `pods/*` any of them. */
+  /**
+   * Names the resource: `pods`, `pods/status`, `deployments.apps`. `pods` alone selects no subresource, `pods/*`
+   * selects all.
+   */
   resource?: OneOrMore
   namespace?: OneOrMore
   name?: OneOrMore

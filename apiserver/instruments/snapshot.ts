@@ -3,6 +3,7 @@ import { badRequest } from '../../shared/api/status-errors.ts'
 import { isOfMachine, isSnapshot, type Snapshot } from '../storage/snapshot.ts'
 import type { Entry, Storage } from '../storage/storage.ts'
 
+/** Counts the objects that a restore wrote. */
 export interface Restored {
   created: number
   changed: number
@@ -15,7 +16,7 @@ export interface Restored {
  */
 export interface Claims {
   owns(key: string): boolean
-  /** The objects are others now; `before`: what they were. */
+  /** Brings the claims in line with the restored objects; `before` holds the entries from before the restore. */
   settle(before: readonly Entry[]): Promise<void>
 }
 
@@ -90,7 +91,7 @@ export class Snapshots {
     this.#claims = claims
   }
 
-  /** What there is now is what a reset goes back to. */
+  /** Makes the present objects those that a reset restores. */
   async markStart(): Promise<void> {
     this.#start = await this.take()
   }
@@ -99,7 +100,7 @@ export class Snapshots {
     return takeSnapshot(this.#storage, this.#isLeft)
   }
 
-  /** Rejects with a StatusError (400) for what is no {@link Snapshot}. */
+  /** Rejects with a StatusError (400) if the argument is not a {@link Snapshot}. */
   async restore(snapshot: unknown): Promise<Restored> {
     const parts = { isLeft: this.#isLeft, claims: this.#claims }
     return restoreSnapshot(this.#storage, checkSnapshot(snapshot), parts)

@@ -10,13 +10,13 @@ export interface Termination {
   podName?: string
   podUID?: string
   nodeName?: string
-  /** `Deployment/web`: kind and name of the outermost that is known from the pod alone. */
+  /** Names the outermost owner that is known from the pod alone, by kind and name: `Deployment/web`. */
   workload?: string
   verdict?: string
   verdictType?: string
   reason?: string
   cause?: string
-  /** The pod's own, at its end. */
+  /** Holds the message of the pod's status at its end. */
   message?: string
   requests?: TerminationRequest[]
   deletionTimestamp?: string
@@ -25,18 +25,18 @@ export interface Termination {
   startTime?: string
   endTime?: string
   phase?: string
-  /** Steps of the pod as a whole; set by the server. */
+  /** Lists the steps of the pod as a whole; the server sets them. */
   steps?: TerminationStep[]
   containers?: TerminatedContainer[]
-  /** Requests that `kubestage load` sent to the pod, and that were lost. */
+  /** Counts the requests that `kubestage load` sent to the pod, and that were lost. */
   lostRequests?: LostRequests[]
 }
 export interface LostRequests {
-  /** A LossKind of shared/record/format.ts. */
+  /** Holds a LossKind of shared/record/format.ts. */
   kind: string
   count: number
 }
-/** The kinds of verdicts; a record's text has the figures. */
+/** Lists the kinds of verdicts. The verdict's text has the figures. */
 export type VerdictType =
   | 'EndedInHook'
   | 'EndedUnasked'
@@ -70,7 +70,7 @@ export interface TerminatedContainer {
   steps: TerminationStep[]
 }
 export interface TerminationStep {
-  /** `PreStop`, `WaitForContainers`, or a signal; of the pod `EndpointRemoved`. */
+  /** Names the step: `PreStop`, `WaitForContainers`, or a signal; for the pod `EndpointRemoved`. */
   name: string
   startTime: string
   endTime?: string

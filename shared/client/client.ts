@@ -6,10 +6,12 @@ export interface Resource {
   version: string
   plural: string
 }
+/** Names one object. Objects of a cluster have no namespace. */
 export interface ObjectRef {
   namespace?: string
   name: string
 }
+/** Names a format of patches: JSON patch, merge patch, strategic merge patch, server-side apply. */
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply'
 
 /**
@@ -18,8 +20,11 @@ export type PatchType = 'json' | 'merge' | 'strategic' | 'apply'
  * answer that is a metav1.Status failure.
  */
 export interface Client {
+  /** Resolves to the object. Rejects with NotFound if it does not exist. */
   get<T extends object = KubeObject>(resource: Resource, ref: ObjectRef): Promise<T>
+  /** Resolves to the objects that the options select; without a namespace, of all namespaces. */
   list<T extends object = KubeObject>(resource: Resource, options?: ListQuery): Promise<KubeList<T>>
+  /** Creates the object and resolves to what the server stored. Rejects with AlreadyExists if the name is taken. */
   create<T extends object = KubeObject>(
     resource: Resource,
     object: T,
@@ -27,11 +32,13 @@ export interface Client {
       namespace?: string
       subresource?: string
       name?: string
-      /** If true, the server's answer is not read; the call may resolve with `object` itself. */
+      /** If true, the client does not read the server's answer; the call may resolve with `object` itself. */
       unread?: boolean
     },
   ): Promise<T>
+  /** Replaces the object. Rejects with Conflict if `metadata.resourceVersion` is given and stale. */
   update<T extends object = KubeObject>(resource: Resource, object: T, options?: { subresource?: string }): Promise<T>
+  /** Patches the object; a merge patch by default. */
   patch<T extends object = KubeObject>(
     resource: Resource,
     ref: ObjectRef,
@@ -45,12 +52,15 @@ export interface Client {
       readOnly?: boolean
     },
   ): Promise<T>
+  /** Deletes the object; a pod first gets its grace period. Rejects with NotFound if it does not exist. */
   delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<void>
-  /** Ends (without error) when the server ends it or the signal aborts; an ERROR event is thrown as StatusError. */
+  /** Yields events until the server ends the watch or the signal aborts. Throws an ERROR event as a StatusError. */
   watch<T extends object = KubeObject>(resource: Resource, options: WatchQuery): AsyncIterable<WatchEvent<T>>
+  /** Closes the client's connections. */
   close(): Promise<void>
 }
 
+/** Selects the objects of a list. */
 export interface ListQuery {
   namespace?: string
   labelSelector?: string
@@ -59,6 +69,7 @@ export interface ListQuery {
   limit?: number
   continue?: string
 }
+/** Selects the objects of a watch, and its beginning and end. */
 export interface WatchQuery {
   namespace?: string
   labelSelector?: string

@@ -1,19 +1,21 @@
+/** Describes a request that needs no network. */
 export interface InjectedRequest {
-  /** Default: GET. */
+  /** Sets the method; GET by default. */
   method?: string
-  /** The path, with its query: `/api/v1/pods?limit=1`. */
+  /** Sets the path, with its query: `/api/v1/pods?limit=1`. */
   url: string
   headers?: Record<string, string>
-  /** Objects are sent as JSON. */
+  /** Sets the body. Objects are sent as JSON. */
   payload?: string | Buffer | object
 }
 
+/** Holds the answer to such a request. */
 export interface InjectedAnswer {
   statusCode: number
   headers: Record<string, string | number | string[] | undefined>
-  /** As text. */
+  /** Holds the body as text. */
   body: string
   rawBody: Buffer
-  /** The body parsed. Throws a SyntaxError where it is no JSON. */
+  /** Returns the parsed body. Throws a SyntaxError if the body is not JSON. */
   json<Body = unknown>(): Body
 }

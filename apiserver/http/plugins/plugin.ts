@@ -15,22 +15,22 @@ export type ClusterPlugin = (
 
 /** Says what a request means in Kubernetes' words: `request.kubernetes`. */
 export interface KubernetesRequest {
-  /** The user that the request acts as. Absent where the client's credentials are not valid (401). */
+  /** Names the user that the request acts as. Absent if the client's credentials are not valid (401). */
   user?: User
   /**
-   * `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the method in lower case where
-   * there is no resource.
+   * Holds `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`; the method in lower case
+   * if there is no resource.
    */
   verb: string
-  /** Without the query. */
+  /** Holds the path without the query. */
   path: string
-  /** Absent for a path that is no resource, such as /healthz, or a plugin's own. */
+  /** Names the resource; absent for other paths, such as /healthz or a plugin's own. */
   resource?: RequestedResource
 }
 
 /** Offers a plugin the cluster: `app.kubernetes`. */
 export interface KubernetesServer {
-  /** As an administrator, without the network. */
+  /** Reads and writes as an administrator, without the network. */
   readonly client: Client
 }
 
@@ -45,9 +45,9 @@ declare module 'fastify' {
 
 /** A plugin as messages call it. */
 export interface NamedPlugin {
-  /** `plugin ./mine.mjs`: as the user has named its file, package or function. */
+  /** Names the plugin as the user has: `plugin ./mine.mjs` for a file, package or function. */
   name: string
-  /** Absent for a function of the library's caller. */
+  /** Names the plugin's file; absent for a function of the library's caller. */
   file?: string
   plugin: ClusterPlugin
 }
