@@ -1,4 +1,4 @@
-import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
+import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import { StatusError } from '../../../shared/api/status-error.ts'
 import { Gathered } from '../../../shared/client/gathered.ts'
 import { requestError } from '../../webhook-client/call-errors.ts'
@@ -56,11 +56,23 @@ function send(exchange: Exchange, asked: Omit<BackendRequest, 'method'>): Promis
     outgoing.on('response', resolve)
     outgoing.on('error', (error) => reject(notReached(requestError(error, asked.url))))
     exchange.onClose(() => outgoing.destroy())
-    // A request of HTTP/2 has the same interface, but is not a Node stream.
-    request.on('data', (part: Buffer) => outgoing.write(part))
-    request.on('end', () => outgoing.end())
-    request.on('aborted', () => outgoing.destroy())
+    passBody(request, outgoing)
   })
+}
+
+/**
+ * Passes the body on as the backend reads it; what it does not want any more is discarded. A request of HTTP/2 has the
+ * same interface, but is not a Node stream.
+ */
+function passBody(request: IncomingMessage, outgoing: ClientRequest): void {
+  const pass = (part: Buffer): void => {
+    if (!outgoing.write(part)) request.pause()
+  }
+  request.on('data', pass)
+  request.on('end', () => outgoing.end())
+  request.on('aborted', () => outgoing.destroy())
+  outgoing.on('drain', () => request.resume())
+  outgoing.on('close', () => request.off('data', pass).resume())
 }
 
 /**

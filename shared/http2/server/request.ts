@@ -24,6 +24,7 @@ export class Http2Request extends EventEmitter {
   #waiting: Buffer[] = []
   #flowing = false
   #decoder: StringDecoder | undefined
+  #discarded = false
   #state: 'arriving' | 'complete' | 'told' | 'aborted' = 'arriving'
 
   constructor(
@@ -66,6 +67,12 @@ export class Http2Request extends EventEmitter {
     return this
   }
 
+  /** The rest of the body waits from now on, and so does the client. */
+  pause(): this {
+    this.#flowing = false
+    return this
+  }
+
   /** A part of the body has arrived. */
   receive(part: Buffer): void {
     if (part.length > 0) this.#waiting.push(part)
@@ -87,6 +94,7 @@ export class Http2Request extends EventEmitter {
 
   /** The length of the body that was not read, and will not be. */
   discard(): number {
+    this.#discarded = true
     const bytes = this.#waiting.reduce((sum, part) => sum + part.length, 0)
     this.#waiting = []
     return bytes
@@ -95,11 +103,16 @@ export class Http2Request extends EventEmitter {
   #deliver(): void {
     const parts = this.#waiting
     this.#waiting = []
-    for (const part of parts) {
+    let taken = 0
+    while (this.#flowing && taken < parts.length) {
+      const part = parts[taken++]!
       this.emit('data', this.#decoder ? this.#decoder.write(part) : part)
       this.#owner.consumed(this.#streamId, part.length)
     }
-    if (this.#state !== 'complete') return
+    if (taken < parts.length) this.#waiting = parts.slice(taken)
+    // The listener has ended the stream.
+    if (this.#discarded) this.#owner.consumed(this.#streamId, this.discard())
+    if (!this.#flowing || this.#state !== 'complete') return
     this.#state = 'told'
     this.emit('end')
   }

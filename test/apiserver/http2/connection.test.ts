@@ -138,6 +138,53 @@ t.test('a stream that is piped into a response', async (t) => {
   t.ok((await client.body(1)).equals(body))
 })
 
+t.test('a listener that pauses gets all of a body', async (t) => {
+  let resume = (): void => {}
+  const server = await startHttp2(t, {
+    onRequest(request, response) {
+      let length = 0
+      resume = () => void request.resume()
+      request.on('data', (part) => {
+        length += (part as Buffer).length
+        request.pause()
+      })
+      request.on('end', () => response.end(`${length}`))
+    },
+  })
+  const session = connect(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false })
+  t.teardown(() => session.destroy())
+  const stream = session.request({ ':method': 'POST', ':path': '/' })
+  stream.end(patternOf(500_000))
+  const text = stream.setEncoding('utf8').toArray()
+  const isAnswered = () => {
+    resume()
+    return stream.closed
+  }
+  await until(isAnswered, { what: 'the answer' })
+  t.equal((await text).join(''), '500000')
+})
+
+t.test('what a listener that pauses never reads takes nothing from other streams', async (t) => {
+  const server = await startHttp2(t, {
+    onRequest(request, response) {
+      const leave = (): void => {
+        request.pause()
+        response.destroy()
+      }
+      // By then most of it has come.
+      setImmediate(() => request.on('data', leave))
+    },
+  })
+  const client = await server.start()
+  // Together more than the window of the connection.
+  const parts = Array.from({ length: 15 }, () => Buffer.alloc(1_000))
+  for (let id = 1; id < 1_000; id += 2) {
+    client.send(frame(HEADERS, END_HEADERS, id, post()), ...parts.map((part) => frame(DATA, 0, id, part)))
+    await client.errorCode(id)
+  }
+  t.ok(await client.isAlive())
+})
+
 t.test('streams of one connection take turns', async (t) => {
   const server = await startHttp2(t, {
     onRequest: (request, response) =>
