@@ -5,7 +5,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { withinLimit } from '../../shared/clock/within-limit.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import type { MachineFacts } from '../node/machine.ts'
-import { podDir } from '../pod/folders.ts'
+import { nodeLogFolders, nodeLogs, podDir } from '../pod/folders.ts'
 import type { ContainerRuntime, Mount } from '../runtime/container-runtime.ts'
 import { containerMounts } from '../volumes/container-mounts.ts'
 import { VolumeManager } from '../volumes/volume-manager.ts'
@@ -68,6 +68,7 @@ export class ContainerSurroundings {
       },
       () => {},
     )
+    if (podFiles) for (const folder of nodeLogFolders(rootDir)) mkdirSync(folder, { recursive: true })
     this.#volumes = new VolumeManager({
       clock,
       events,
@@ -78,6 +79,7 @@ export class ContainerSurroundings {
         tokens: podFiles,
       }),
       podDir: (podUid) => podDir(rootDir, podUid),
+      nodeLogs: nodeLogs(rootDir),
       podFiles,
       memoryFolders: runtime.memoryFolders,
     })

@@ -24,6 +24,16 @@ export function checkHostPath(file: string, type = ''): void {
   if (!stats || !check.holds(stats)) throw new VolumeError(`hostPath type check failed: ${file} is not ${check.wanted}`)
 }
 
+/**
+ * Returns where on this machine the node has a path. `/var/log` is the node's own, as nodes and their machine share
+ * that of the machine.
+ */
+export function placeOnNode(file: string, nodeLogs: string): string {
+  const wanted = path.resolve(file)
+  return wanted === LOGS || wanted.startsWith(`${LOGS}/`) ? path.join(nodeLogs, wanted.slice(LOGS.length)) : file
+}
+const LOGS = '/var/log'
+
 function create(file: string, type: string): void {
   if (statSync(file, { throwIfNoEntry: false })) return
   if (type === 'DirectoryOrCreate') mkdirSync(file, { recursive: true, mode: 0o755 })

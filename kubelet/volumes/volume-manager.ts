@@ -10,7 +10,7 @@ import { VOLUMES } from '../pod/folders.ts'
 import type { MemoryFolders } from '../runtime/container-runtime.ts'
 import { writeAtomically } from './atomic-writer.ts'
 import { type GroupOwner, giveToGroup, mayChangeOwners } from './give-to-group.ts'
-import { checkHostPath } from './host-path.ts'
+import { checkHostPath, placeOnNode } from './host-path.ts'
 import { isInMemory, memoryVolumeBytes } from './memory-volume.ts'
 import { PayloadBudget } from './payload-budget.ts'
 import { type Volume, VolumeError, type VolumeSources, volumePayload } from './volume-payload.ts'
@@ -20,6 +20,8 @@ export interface VolumeManagerOptions {
   events: EventRecorder
   sources: VolumeSources
   podDir(podUid: string): string
+  /** The node's `/var/log` on this machine. */
+  nodeLogs: string
   /** Else nothing is written, nor looked for on this machine: only what volumes are made of. */
   podFiles: boolean
   /** Absent where volumes in memory cannot be had: then they are folders, and an event says so. */
@@ -81,7 +83,7 @@ export class VolumeManager {
 
   /** Returns the path of a volume on this machine. */
   path(pod: Pod, volume: Volume): string {
-    if (volume.hostPath) return volume.hostPath.path
+    if (volume.hostPath) return placeOnNode(volume.hostPath.path, this.#options.nodeLogs)
     const claimed = this.#claimedPaths.get(`${pod.metadata.uid}/${volume.name}`)
     if (claimed !== undefined) return claimed
     const plugin = PLUGINS.find(({ field }) => volume[field] !== undefined)?.dir ?? 'empty-dir'
@@ -97,7 +99,7 @@ export class VolumeManager {
   async #setUp(pod: Pod, volume: Volume): Promise<void> {
     const { clock, sources, podFiles, memoryFolders } = this.#options
     if (volume.hostPath) {
-      if (podFiles) checkHostPath(volume.hostPath.path, volume.hostPath.type)
+      if (podFiles) checkHostPath(this.path(pod, volume), volume.hostPath.type)
       return
     }
     const claim = claimNameOf(pod, volume)

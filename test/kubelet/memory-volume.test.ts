@@ -55,7 +55,7 @@ t.test('where nothing can be mounted it is a folder, and an event says so once',
   const clock = createVirtualClock()
   const folder = t.testdir()
   const sources = {} as VolumeSources
-  const manager = new VolumeManager({ clock, events, sources, podDir: () => folder, podFiles: true })
+  const manager = new VolumeManager({ clock, events, sources, podDir: () => folder, nodeLogs: folder, podFiles: true })
   const volumeMounts = ['v', 'plain'].map((name) => ({ name, mountPath: `/${name}` }))
   const volumes = [
     { name: 'v', emptyDir: { medium: 'Memory' } },

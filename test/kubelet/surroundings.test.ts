@@ -23,11 +23,12 @@ import { hostsFile, hostsMount } from '../../kubelet/containers/hosts-file.ts'
 import { resolverFile, resolverMount } from '../../kubelet/containers/resolver-file.ts'
 import { createEventRecorder, type EventRecorder } from '../../kubelet/events/event-recorder.ts'
 import type { EnvironmentSources } from '../../kubelet/pod/environment-sources.ts'
+import { logLink } from '../../kubelet/pod/folders.ts'
 import { timeVariables } from '../../kubelet/pod/time-variables.ts'
 import { type VolumeFile, writeAtomically } from '../../kubelet/volumes/atomic-writer.ts'
 import { containerMounts } from '../../kubelet/volumes/container-mounts.ts'
 import { giveToGroup } from '../../kubelet/volumes/give-to-group.ts'
-import { checkHostPath } from '../../kubelet/volumes/host-path.ts'
+import { checkHostPath, placeOnNode } from '../../kubelet/volumes/host-path.ts'
 import { VolumeManager } from '../../kubelet/volumes/volume-manager.ts'
 import { type VolumeSources, volumePayload } from '../../kubelet/volumes/volume-payload.ts'
 import { notFound } from '../../shared/api/status-errors.ts'
@@ -274,7 +275,7 @@ t.test('command and arguments', async (t) => {
     "the image's arguments go with its command",
   )
   t.same(commandOf({}).env, { LANG: 'C', A: '1' })
-  t.equal(commandOf({}).logPath, '/r/logs/ns_p_u/c/3.log')
+  t.equal(commandOf({}).logPath, '/r/logs/pods/ns_p_u/c/3.log')
   t.notOk(commandOf({}).readonlyRoot)
   t.ok(commandOf({ securityContext: { readOnlyRootFilesystem: true } }).readonlyRoot)
 })
@@ -369,7 +370,7 @@ t.test('what a program does to the modes of its emptyDir stays', async (t) => {
   const volumeMounts = [{ name: 'v', mountPath: '/v' }]
   const containers = [{ name: 'c', volumeMounts }]
   const own: Pod = { ...pod, spec: { securityContext, containers, volumes: [{ name: 'v', emptyDir: {} }] } }
-  const manager = new VolumeManager({ ...options, podDir: () => root })
+  const manager = new VolumeManager({ ...options, podDir: () => root, nodeLogs: root })
   const { signal } = new AbortController()
   await manager.mount(own, signal)
   const dir = manager.path(own, { name: 'v', emptyDir: {} })
@@ -381,7 +382,7 @@ t.test('what a program does to the modes of its emptyDir stays', async (t) => {
   await clock.advance(120_000)
   await manager.mount(own, signal)
   t.same(modes(), [0o700, 0o600], 'a minute later')
-  await new VolumeManager({ ...options, podDir: () => root }).mount(own, signal)
+  await new VolumeManager({ ...options, podDir: () => root, nodeLogs: root }).mount(own, signal)
   t.same(modes(), [0o700, 0o600], 'and for the next kubelet')
 })
 
@@ -396,6 +397,7 @@ t.test('what the kubelet writes for one pod is bounded', async (t) => {
     events,
     sources: from,
     podDir: (uid) => path.join(root, uid),
+    nodeLogs: root,
     podFiles: true,
   })
   const large = (uid: string, volumes: number, items: number): Pod => {
@@ -585,6 +587,22 @@ t.test('hostPath types', async (t) => {
   checkHostPath(path.join(dir, 'new/dir'), 'DirectoryOrCreate')
   t.ok(statSync(path.join(dir, 'new/dir')).isDirectory())
   checkHostPath('/no/such/thing', '')
+})
+
+t.test('the node has a /var/log of its own', async (t) => {
+  const places = ['/var/log', '/var/log/', '/var/log/pods/x', '/var//log/../log/app', '/var/logs', '/var', '/']
+  t.same(
+    places.map((place) => placeOnNode(place, '/r/logs')),
+    ['/r/logs', '/r/logs', '/r/logs/pods/x', '/r/logs/app', '/var/logs', '/var', '/'],
+  )
+  t.same(logLink('/r/pods/logs/pods/ns_p.q_u/c-d/3.log', 'abc'), {
+    path: '/r/pods/logs/containers/p.q_ns_c-d-abc.log',
+    target: '../pods/ns_p.q_u/c-d/3.log',
+  })
+  const long = logLink(`/r/logs/pods/ns_${'p'.repeat(253)}_u/c/3.log`, 'abc')
+  t.equal(path.basename(long?.path ?? ''), `${'p'.repeat(251)}.log`, 'a name that file systems take')
+  for (const other of ['/r/logs/u/0.log', '0.log', '/r/logs/other/ns_p_u/c/3.log'])
+    t.equal(logLink(other, 'a'), undefined)
 })
 
 t.test('an event that is posted at the second try is counted once', async (t) => {

@@ -1,6 +1,8 @@
+import { rmSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { withinLimit } from '../../../shared/clock/within-limit.ts'
+import { logLink } from '../../pod/folders.ts'
 import { AddressRange } from '../address-range.ts'
 import {
   type ContainerConfig,
@@ -262,9 +264,12 @@ class ProcessRuntime implements ContainerRuntime {
     if (container.record.state === 'running') throw new Error(`container ${containerId} is running`)
     if (this.#sandboxes.get(container.stored.sandboxId)?.state === 'ready') await this.#leftovers.kill([container])
     closeOutput(container)
+    const { logPath } = container.stored
+    const link = logLink(logPath, containerId)
+    if (link) rmSync(link.path, { force: true })
     this.#containers.remove(container)
     this.#shim.connection.forget(containerId)
-    if (logs) removeLog(container.stored.logPath)
+    if (logs) removeLog(logPath)
   }
 
   async execSync(containerId: string, options: ExecOptions): Promise<ExecResult> {

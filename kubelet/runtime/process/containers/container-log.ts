@@ -7,12 +7,14 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  symlinkSync,
   unlinkSync,
   writeSync,
 } from 'node:fs'
 import path from 'node:path'
 import type { Clock } from '../../../../shared/clock/clock.ts'
 import { toMicroTime } from '../../../../shared/clock/timestamp.ts'
+import type { Link } from '../../../pod/folders.ts'
 
 const newline = 0x0a
 /** containerd's: a longer line is written in parts. */
@@ -29,6 +31,14 @@ const nothing = Buffer.alloc(0)
 const framed = Buffer.allocUnsafe(128 * 1024)
 const longestLine = longestPart + 64
 
+interface ContainerLogOptions {
+  clock: Clock
+  limits?: LogLimits
+  /** Is made with the file. */
+  link?: Link
+  onLimit?(limit: 'containerLogMaxSize' | 'containerLogMaxFiles'): void
+}
+
 /**
  * Frames output as CRI does: `<time> stdout F <line>`, P for a part of a line that goes on. One stream for both
  * outputs, in the order in which they were written. The file is there from the first line on: many containers never say
@@ -38,18 +48,15 @@ export class ContainerLog {
   readonly #file: string
   readonly #clock: Clock
   readonly #limits: LogLimits
-  readonly #onLimit: (limit: 'containerLogMaxSize' | 'containerLogMaxFiles') => void
+  readonly #onLimit: NonNullable<ContainerLogOptions['onLimit']>
+  #link: Link | undefined
   #fd: number | undefined
   #size = 0
   #rest: Buffer = nothing
 
-  constructor(
-    file: string,
-    clock: Clock,
-    limits = usualLimits,
-    onLimit: (limit: 'containerLogMaxSize' | 'containerLogMaxFiles') => void = () => {},
-  ) {
+  constructor(file: string, { clock, limits = usualLimits, link, onLimit = () => {} }: ContainerLogOptions) {
     this.#file = file
+    this.#link = link
     this.#limits = limits
     this.#onLimit = onLimit
     this.#clock = clock
@@ -122,7 +129,17 @@ export class ContainerLog {
     const fd = openSync(this.#file, 'a', 0o640)
     this.#size = fstatSync(fd).size
     this.#fd = fd
+    this.#makeLink()
     return fd
+  }
+
+  /** Once. What fails is there from an earlier kubelet, or keeps this log from collectors and from no other reader. */
+  #makeLink(): void {
+    const link = this.#link
+    this.#link = undefined
+    try {
+      if (link) symlinkSync(link.target, link.path)
+    } catch {}
   }
 
   #rotate(): void {

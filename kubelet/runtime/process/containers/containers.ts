@@ -1,4 +1,5 @@
 import type { Clock } from '../../../../shared/clock/clock.ts'
+import { logLink } from '../../../pod/folders.ts'
 import { type ContainerRecord, type ReachedLimit, type RuntimeEvent, StartError } from '../../container-runtime.ts'
 import type { ContainerHistory, Exited, RecordStore, StoredContainer } from '../record-store.ts'
 import { startFailure } from '../runtime-errors.ts'
@@ -120,9 +121,13 @@ export class Containers {
 
   /** Writes what it prints to its log. */
   #follow(container: Container, pipe: string): void {
-    const log = new ContainerLog(container.stored.logPath, this.#clock, this.#logs, (limit) =>
-      this.reached(limit, container),
-    )
+    const { id, logPath } = container.stored
+    const log = new ContainerLog(logPath, {
+      clock: this.#clock,
+      limits: this.#logs,
+      link: logLink(logPath, id),
+      onLimit: (limit) => this.reached(limit, container),
+    })
     const attached = new Set<OutputStream>()
     const reader = readPipe(pipe, (data) => {
       log.write(data)
