@@ -80,10 +80,10 @@ function forbids(rule: ImportRule, file: string, { target, typesOnly }: Import):
   return isIn(target, rule.imports ?? [])
 }
 
-/** `pod.ts` and `pod/defaults.ts` are one member of their folder. */
+/** `core/pod.ts` and `core/pod/defaults.ts` are one member; `core/pod.ts` and `core/node.ts` are two. */
 function areTwoMembers(folder: string, file: string, target: string): boolean {
   if (!file.startsWith(folder) || !target.startsWith(folder)) return false
-  const member = (path: string) => path.slice(folder.length).split(/[./]/)[0]
+  const member = (path: string) => path.slice(folder.length).split(/[./]/, 2).join('/')
   return member(file) !== member(target)
 }
 

@@ -4,7 +4,10 @@ export interface ImportRule {
   files?: readonly string[]
   /** Imports that these files must not have: a folder, a file, or a package. */
   imports?: readonly string[]
-  /** A folder whose members must not import each other. A file and the folder of its name are one member. */
+  /**
+   * A folder whose members must not import each other. A member is what stands in a folder of it: a file, and the
+   * folder of its name.
+   */
   membersOf?: string
   /** Of these, the imports that are still allowed. */
   but?: readonly string[]

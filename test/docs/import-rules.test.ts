@@ -73,19 +73,21 @@ t.test('an import of types alone breaks a rule as well', async (t) => {
 })
 
 t.test('no kind imports another kind, nor its folder', async (t) => {
-  const job = `import { cell } from '../parts/cells.ts'\nimport { rule } from './rule.ts'\nimport type { Pod } from '../pod/spec.ts'`
+  const job = `import { cell } from '../../parts/cells.ts'\nimport { rule } from './rule.ts'\nimport type { Pod } from '../../core/pod/spec.ts'`
   const files = {
-    'apiserver/resources/index.ts': `import { job } from './job/index.ts'`,
-    'apiserver/resources/job/index.ts': job,
-    'apiserver/resources/job/rule.ts': `import type { Pod } from '../pod/index.ts'`,
-    'apiserver/resources/parts/pod-template.ts': `import type { Pod } from '../pod/spec.ts'`,
-    'apiserver/resources/pod/index.ts': `import type { Pod } from './spec.ts'`,
+    'apiserver/resources/index.ts': `import { job } from './batch/job/index.ts'`,
+    'apiserver/resources/batch/cronjob.ts': `import type { Job } from './job/rule.ts'`,
+    'apiserver/resources/batch/job/index.ts': job,
+    'apiserver/resources/batch/job/rule.ts': `import type { Pod } from '../../core/pod/index.ts'`,
+    'apiserver/resources/parts/pod-template.ts': `import type { Pod } from '../core/pod/spec.ts'`,
+    'apiserver/resources/core/pod/index.ts': `import type { Pod } from './spec.ts'`,
   }
   const { status, stdout } = check(t, files)
   t.equal(status, 1)
-  t.match(stdout, 'resources/job/index.ts:3: imports apiserver/resources/pod/spec.ts;')
-  t.match(stdout, 'resources/job/rule.ts:1: imports apiserver/resources/pod/index.ts;')
-  t.match(stdout, 'resources/parts/pod-template.ts:1: imports apiserver/resources/pod/spec.ts;')
+  t.match(stdout, 'resources/batch/cronjob.ts:1: imports apiserver/resources/batch/job/rule.ts;')
+  t.match(stdout, 'resources/batch/job/index.ts:3: imports apiserver/resources/core/pod/spec.ts;')
+  t.match(stdout, 'resources/batch/job/rule.ts:1: imports apiserver/resources/core/pod/index.ts;')
+  t.match(stdout, 'resources/parts/pod-template.ts:1: imports apiserver/resources/core/pod/spec.ts;')
 })
 
 t.test('folders that import each other are found, also through types, a third folder, or deeper ones', async (t) => {

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { CustomResourceDefinition } from '../../../apiserver/apiextensions/custom-resource-definition.ts'
-import { customresourcedefinition } from '../../../apiserver/resources/customresourcedefinition.ts'
+import { customresourcedefinition } from '../../../apiserver/resources/apiextensions/customresourcedefinition.ts'
 import { errorBody } from '../../../apiserver/validation/field-error.ts'
 import type { FieldError } from '../../../apiserver/validation/field-errors.ts'
 import { dns1123Subdomain } from '../../../apiserver/validation/names.ts'

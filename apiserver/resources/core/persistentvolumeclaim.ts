@@ -1,0 +1,131 @@
+import { compareQuantities, isNegativeQuantity, quantityValue } from '../../../shared/api/quantity.ts'
+import type { ObjectMeta } from '../../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn, wide } from '../../kind/cells.ts'
+import { resource } from '../../kind/resource-definition.ts'
+import { forbidden, invalid } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
+import { dump } from '../../validation/go-dump.ts'
+import { diffValues } from '../../validation/unified-diff.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
+import {
+  type Claim,
+  type ClaimSpec,
+  claimSpecWarnings,
+  defaultClaim,
+  isKnownSource,
+  validateClaimSpec,
+} from '../parts/volume-claim.ts'
+import { accessModesText, orUnset } from '../parts/volume-rules.ts'
+import { validateImmutable } from '../parts/workload.ts'
+
+const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class'
+
+export const persistentvolumeclaim = resource<Claim>({
+  group: '',
+  version: 'v1',
+  kind: 'PersistentVolumeClaim',
+  plural: 'persistentvolumeclaims',
+  singular: 'persistentvolumeclaim',
+  namespaced: true,
+  shortNames: ['pvc'],
+  schema: 'io.k8s.api.core.v1.PersistentVolumeClaim',
+  columns: [
+    nameColumn,
+    column('Status', 'Phase of the claim.'),
+    column('Volume', 'Volume that it is bound to.'),
+    column('Capacity', 'Size of the volume.'),
+    column('Access Modes', 'How the volume may be mounted.'),
+    column('StorageClass', 'Class that it asks for.'),
+    column('VolumeAttributesClass', 'Attributes that it asks for.'),
+    ageColumn,
+    column('VolumeMode', 'Filesystem or Block.', wide),
+  ],
+  cells,
+  subresources: { status: true },
+  strategy: {
+    applyDefaults: defaultClaim,
+    prepareForCreate(object) {
+      object.status = { phase: 'Pending' }
+      normalizeSources(object.spec)
+    },
+    prepareForUpdate(object, _old, { subresource }) {
+      if (subresource !== 'status') normalizeSources(object.spec)
+    },
+    validate: ({ spec }, errors) => validateClaimSpec(spec, 'spec', errors),
+    warnings: ({ metadata, spec }, _old, { subresource }) =>
+      subresource ? [] : [...(isOfClass(metadata) ? [CLASS_IN_ANNOTATION] : []), ...claimSpecWarnings(spec, 'spec')],
+    validateUpdate(object, old, errors, { subresource }) {
+      if (subresource === 'status') return validateStatus(object, errors)
+      validateClaimSpec(object.spec, 'spec', errors)
+      validateSpecUpdate(object, old, errors)
+    },
+    returnsDeletedObject: true,
+  },
+  example: {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'data' },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+  },
+})
+
+function cells({ metadata, spec, status }: Claim, nowMs: number): unknown[] {
+  const isBound = !!spec.volumeName
+  return [
+    metadata.name,
+    metadata.deletionTimestamp ? 'Terminating' : (status?.phase ?? ''),
+    spec.volumeName ?? '',
+    isBound ? (status?.capacity?.storage ?? '0') : '',
+    isBound ? accessModesText(status?.accessModes) : '',
+    metadata.annotations?.[CLASS_ANNOTATION] ?? spec.storageClassName ?? '',
+    orUnset(spec.volumeAttributesClassName),
+    age(metadata.creationTimestamp, nowMs),
+    orUnset(spec.volumeMode),
+  ]
+}
+
+/** Of the two fields for a source each is filled in from the other. */
+function normalizeSources(spec: ClaimSpec): void {
+  if (spec.dataSource && !isKnownSource(spec.dataSource)) spec.dataSource = undefined
+  // Behind the feature gate CrossNamespaceVolumeDataSource, which is off.
+  if (spec.dataSourceRef?.namespace !== undefined) spec.dataSourceRef = undefined
+  if (spec.dataSource && !spec.dataSourceRef) spec.dataSourceRef = { ...spec.dataSource }
+  else if (spec.dataSourceRef && !spec.dataSource) spec.dataSource = { ...spec.dataSourceRef }
+}
+
+const CHANGED =
+  'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims'
+const SPEC = 'io.k8s.api.core.v1.PersistentVolumeClaimSpec'
+
+function validateSpecUpdate({ spec }: Claim, old: Claim, errors: FieldErrors): void {
+  const allowed = structuredClone(spec)
+  const before = structuredClone(old.spec)
+  if (!before.volumeName) before.volumeName = allowed.volumeName
+  const storage = spec.resources?.requests?.storage
+  const oldStorage = old.spec.resources?.requests?.storage
+  const isBound = old.status?.phase === 'Bound'
+  if (isBound && allowed.resources?.requests && oldStorage !== undefined)
+    allowed.resources.requests.storage = oldStorage
+  if (isBound || !old.spec.volumeName) before.volumeAttributesClassName = allowed.volumeAttributesClassName
+  if (!deepEqual(allowed, before)) {
+    errors.push(forbidden('spec', `${CHANGED}\n${diffValues(dump(SPEC, before), dump(SPEC, allowed))}`))
+  }
+  const capacity = old.status?.capacity?.storage ?? '0'
+  const isLess = compareQuantities(storage ?? '0', oldStorage ?? '0') < 0
+  if (isLess && compareQuantities(storage ?? '0', capacity) <= 0)
+    errors.push(forbidden('spec.resources.requests.storage', 'field can not be less than status.capacity'))
+  validateImmutable(spec.volumeMode, old.spec.volumeMode, 'volumeMode', errors)
+}
+
+function validateStatus({ status = {} }: Claim, errors: FieldErrors): void {
+  for (const field of ['capacity', 'allocatedResources'] as const) {
+    for (const [name, quantity] of Object.entries(status[field] ?? {})) {
+      if (isNegativeQuantity(quantity))
+        errors.push(invalid(`status.${field}[${name}]`, quantityValue(quantity), 'must be a valid resource quantity'))
+    }
+  }
+}
+
+const CLASS = 'volume.beta.kubernetes.io/storage-class'
+const CLASS_IN_ANNOTATION = `metadata.annotations[${CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead`
+const isOfClass = ({ annotations }: ObjectMeta): boolean => annotations?.[CLASS] !== undefined

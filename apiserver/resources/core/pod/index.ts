@@ -1,0 +1,148 @@
+import type { Pod } from '../../../../shared/api/types.ts'
+import { toTime } from '../../../../shared/clock/timestamp.ts'
+import { resource } from '../../../kind/resource-definition.ts'
+import { forbidden } from '../../../validation/field-error.ts'
+import { deepEqual } from '../../../values/deep-equal.ts'
+import { Recurring } from '../../../values/recurring.ts'
+import { defaultPodOnly, defaultPodSpec } from '../../parts/pod-spec/defaults.ts'
+import { dropDisabledFields } from '../../parts/pod-spec/gated-fields.ts'
+import {
+  alignAddresses,
+  appArmorFromAnnotations,
+  mergeLabelKeys,
+  takeEphemeralContainers,
+  takeResources,
+} from '../../parts/pod-spec/prepare.ts'
+import { podWarnings, statusWarnings } from '../../parts/pod-spec/warnings.ts'
+import { podCells, podColumns, podRowConditions } from './cells.ts'
+import { gracePeriodSeconds } from './graceful-delete.ts'
+import { qosClass } from './qos.ts'
+import {
+  podNameRule,
+  validateEphemeralUpdate,
+  validateResize,
+  validateStatusUpdate,
+  validateUpdate,
+  validateWhole,
+} from './validate-update.ts'
+
+export const pod = resource<Pod>({
+  group: '',
+  version: 'v1',
+  kind: 'Pod',
+  plural: 'pods',
+  singular: 'pod',
+  namespaced: true,
+  shortNames: ['po'],
+  categories: ['all'],
+  schema: 'io.k8s.api.core.v1.Pod',
+  columns: podColumns,
+  cells: podCells,
+  rowConditions: podRowConditions,
+  selectableFields: {
+    'spec.nodeName': ({ spec }) => spec.nodeName ?? '',
+    'spec.host': ({ spec }) => spec.nodeName ?? '',
+    'spec.restartPolicy': ({ spec }) => spec.restartPolicy ?? '',
+    'spec.schedulerName': ({ spec }) => spec.schedulerName ?? '',
+    'spec.serviceAccountName': ({ spec }) => spec.serviceAccountName ?? '',
+    'spec.hostNetwork': ({ spec }) => String(spec.hostNetwork ?? false),
+    'status.phase': ({ status }) => status?.phase ?? '',
+    'status.podIP': ({ status }) => status?.podIP ?? status?.podIPs?.[0]?.ip ?? '',
+    // Accepted as a field, and never filled in.
+    'status.podIPs': () => '',
+    'status.nominatedNodeName': ({ status }) => status?.nominatedNodeName ?? '',
+  },
+  subresources: { status: true },
+  resetFields: { status: ['metadata.deletionTimestamp', 'metadata.ownerReferences'] },
+  extraSubresources: [
+    { name: 'attach', kind: 'PodAttachOptions', verbs: ['create', 'get'] },
+    { name: 'binding', kind: 'Binding', verbs: ['create'] },
+    { name: 'ephemeralcontainers', kind: 'Pod', verbs: ['get', 'patch', 'update'] },
+    { name: 'eviction', group: 'policy', version: 'v1', kind: 'Eviction', verbs: ['create'] },
+    { name: 'exec', kind: 'PodExecOptions', verbs: ['create', 'get'] },
+    { name: 'log', kind: 'Pod', verbs: ['get'] },
+    { name: 'portforward', kind: 'PodPortForwardOptions', verbs: ['create', 'get'] },
+    { name: 'proxy', kind: 'PodProxyOptions', verbs: ['create', 'delete', 'get', 'patch', 'update'] },
+    { name: 'resize', kind: 'Pod', verbs: ['get', 'patch', 'update'] },
+  ],
+  strategy: {
+    applyDefaults(pod) {
+      defaultPodSpec(pod.spec)
+      defaultPodOnly(pod.spec)
+      alignAddresses(pod)
+    },
+    prepareForCreate(object, { featureGates, nowMs }) {
+      dropDisabledFields(object.spec, undefined, featureGates)
+      treatNegativeGraceAsOne(object)
+      appArmorFromAnnotations(object)
+      mergeLabelKeys(object)
+      object.spec = specs.of(object.spec)
+      object.status = { phase: 'Pending', qosClass: qosClass(object.spec) }
+      if (object.spec.schedulingGates?.length) {
+        object.status.conditions = [
+          {
+            type: 'PodScheduled',
+            status: 'False',
+            reason: 'SchedulingGated',
+            message: 'Scheduling is blocked due to non-empty scheduling gates',
+            lastProbeTime: null as unknown as undefined,
+            lastTransitionTime: toTime(nowMs),
+          },
+        ]
+      }
+    },
+    prepareForUpdate(object, old, { subresource, featureGates }) {
+      dropDisabledFields(object.spec, old.spec, featureGates)
+      if (!subresource) treatNegativeGraceAsOne(object)
+      if (subresource === 'ephemeralcontainers') takeEphemeralContainers(object, old)
+      if (subresource === 'resize') takeResources(object, old)
+      if (subresource === 'status') {
+        object.metadata.ownerReferences = old.metadata.ownerReferences
+        object.metadata.deletionTimestamp = old.metadata.deletionTimestamp
+        if (object.status && !object.status.qosClass) object.status.qosClass = old.status?.qosClass
+      }
+      object.spec = specs.of(object.spec)
+    },
+    validate(object, errors) {
+      validateWhole(object, errors)
+      if (object.spec.ephemeralContainers?.length) {
+        errors.push(forbidden('spec.ephemeralContainers', 'cannot be set on create'))
+      }
+      if (object.spec.nodeName && object.spec.schedulingGates?.length) {
+        errors.push(forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared'))
+      }
+    },
+    validateUpdate(object, old, errors, { subresource = '' }) {
+      const validate = updateRules[subresource] ?? validateUpdate
+      validate(object, old, errors)
+    },
+    warnings: (pod, _old, { subresource }) =>
+      subresource === 'status' ? statusWarnings(pod) : podWarnings(pod.metadata, pod.spec),
+    validateName: podNameRule,
+    checkGracefulDelete: gracePeriodSeconds,
+    // Its binding is no change of what is wanted.
+    generation: { changed: ({ spec }, old) => !deepEqual({ ...spec, nodeName: '' }, { ...old.spec, nodeName: '' }) },
+    returnsDeletedObject: true,
+  },
+  example: {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web' },
+    spec: { containers: [{ name: 'web', image: 'busybox:1.37', command: ['sleep', '3600'] }] },
+  },
+})
+
+/** Of pods that were made from one template. */
+const specs = new Recurring<Pod['spec']>()
+
+const updateRules: Record<string, typeof validateUpdate> = {
+  /** The binding itself has been checked; it may set what an update may not. */
+  binding: () => {},
+  status: validateStatusUpdate,
+  ephemeralcontainers: validateEphemeralUpdate,
+  resize: validateResize,
+}
+
+function treatNegativeGraceAsOne({ spec }: Pod): void {
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1
+}

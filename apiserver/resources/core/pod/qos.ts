@@ -1,0 +1,45 @@
+/** The quality-of-service class: from cpu and memory of all containers alone. */
+import { parseQuantity } from '../../../../shared/api/quantity.ts'
+import { remembered } from '../../../../shared/api/remembered.ts'
+import type { PodSpec } from '../../../../shared/api/types.ts'
+
+const counted = ['cpu', 'memory'] as const
+
+export const qosClass = remembered((spec: PodSpec): string => {
+  const podLevel = spec.resources
+  if (podLevel && (hasCounted(podLevel.requests) || hasCounted(podLevel.limits))) {
+    return classOf([podLevel])
+  }
+  return classOf([...(spec.containers ?? []), ...(spec.initContainers ?? [])].map(({ resources }) => resources ?? {}))
+})
+
+type Amounts = Record<string, string> | undefined
+const hasCounted = (amounts: Amounts) => counted.some((name) => amounts?.[name] !== undefined)
+
+function classOf(all: { requests?: Amounts; limits?: Amounts }[]): string {
+  const requests = new Map<string, bigint>()
+  const limits = new Map<string, bigint>()
+  let guaranteed = true
+  for (const resources of all) {
+    sum(requests, resources.requests)
+    const limited = sum(limits, resources.limits)
+    if (limited < counted.length) guaranteed = false
+  }
+  if (requests.size === 0 && limits.size === 0) return 'BestEffort'
+  const equal = requests.size === limits.size && [...requests].every(([name, request]) => request === limits.get(name))
+  return guaranteed && equal ? 'Guaranteed' : 'Burstable'
+}
+
+/** Adds what is not zero; answers how many were. */
+function sum(totals: Map<string, bigint>, amounts: Amounts): number {
+  let added = 0
+  for (const name of counted) {
+    const amount = amounts?.[name]
+    if (amount === undefined) continue
+    const { nano } = parseQuantity(amount)
+    if (nano === 0n) continue
+    totals.set(name, (totals.get(name) ?? 0n) + nano)
+    added++
+  }
+  return added
+}

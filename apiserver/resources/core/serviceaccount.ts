@@ -1,0 +1,35 @@
+import type { ServiceAccount } from '../../../shared/api/types.ts'
+import { age, ageColumn, nameColumn } from '../../kind/cells.ts'
+import { resource } from '../../kind/resource-definition.ts'
+
+export const serviceaccount = resource<ServiceAccount>({
+  group: '',
+  version: 'v1',
+  kind: 'ServiceAccount',
+  plural: 'serviceaccounts',
+  singular: 'serviceaccount',
+  namespaced: true,
+  shortNames: ['sa'],
+  schema: 'io.k8s.api.core.v1.ServiceAccount',
+  columns: [nameColumn, ageColumn],
+  cells: ({ metadata }, nowMs) => [metadata.name, age(metadata.creationTimestamp, nowMs)],
+  extraSubresources: [
+    { name: 'token', group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest', verbs: ['create'] },
+  ],
+  strategy: {
+    prepareForCreate: keepNamesOfSecrets,
+    prepareForUpdate: keepNamesOfSecrets,
+    warnings: (account, old) => (isEnforced(account) && !(old && isEnforced(old)) ? [ENFORCEMENT] : []),
+    returnsDeletedObject: true,
+  },
+  example: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'builder' } },
+})
+
+/** Of a secret only the name is kept. */
+function keepNamesOfSecrets(account: ServiceAccount): void {
+  account.secrets = account.secrets?.map(({ name }) => (name ? { name } : {}))
+}
+
+const ENFORCED = 'kubernetes.io/enforce-mountable-secrets'
+const ENFORCEMENT = `metadata.annotations[${ENFORCED}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`
+const isEnforced = ({ metadata }: ServiceAccount): boolean => metadata.annotations?.[ENFORCED] !== undefined

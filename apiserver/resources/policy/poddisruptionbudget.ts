@@ -1,0 +1,88 @@
+import type { V1PodDisruptionBudgetStatus } from '@kubernetes/client-node'
+import type { ObjectMeta, Wire } from '../../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
+import { resource } from '../../kind/resource-definition.ts'
+import { invalid, notSupported } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
+import { dump } from '../../validation/go-dump.ts'
+import { validateIntOrPercent, validateNotMoreThanAll } from '../../validation/int-or-percent.ts'
+import { type LabelSelector, validateLabelSelector } from '../../validation/label-selector.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
+
+interface PodDisruptionBudget {
+  apiVersion?: string
+  kind?: string
+  metadata: ObjectMeta
+  spec: {
+    minAvailable?: number | string
+    maxUnavailable?: number | string
+    selector?: LabelSelector
+    unhealthyPodEvictionPolicy?: string
+  }
+  status?: Partial<Wire<V1PodDisruptionBudgetStatus>>
+}
+
+export const poddisruptionbudget = resource<PodDisruptionBudget>({
+  group: 'policy',
+  version: 'v1',
+  kind: 'PodDisruptionBudget',
+  plural: 'poddisruptionbudgets',
+  singular: 'poddisruptionbudget',
+  namespaced: true,
+  shortNames: ['pdb'],
+  schema: 'io.k8s.api.policy.v1.PodDisruptionBudget',
+  columns: [
+    nameColumn,
+    column('Min Available', 'Pods that must stay available.'),
+    column('Max Unavailable', 'Pods that may be unavailable.'),
+    column('Allowed Disruptions', 'Pods that may be evicted now.', { type: 'integer' }),
+    ageColumn,
+  ],
+  cells: ({ metadata, spec, status }, nowMs) => [
+    metadata.name,
+    String(spec.minAvailable ?? 'N/A'),
+    String(spec.maxUnavailable ?? 'N/A'),
+    status?.disruptionsAllowed ?? 0,
+    age(metadata.creationTimestamp, nowMs),
+  ],
+  subresources: { status: true },
+  strategy: {
+    // Upstream looks at nothing of its metadata.
+    validateName: () => [],
+    unqualifiedFinalizers: true,
+    prepareForCreate(object) {
+      object.status = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 }
+    },
+    validate: ({ spec }, errors) => validate(spec, errors),
+    validateUpdate({ spec }, _old, errors, { subresource }) {
+      if (!subresource) validate(spec, errors)
+    },
+    generation: { changed: ({ spec }, old) => !deepEqual(spec, old.spec) },
+    allowUnconditionalUpdate: false,
+  },
+  example: {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name: 'web' },
+    spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
+  },
+})
+
+const policies = ['AlwaysAllow', 'IfHealthyBudget']
+
+function validate(spec: PodDisruptionBudget['spec'], errors: FieldErrors): void {
+  const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy: policy } = spec
+  if (minAvailable !== undefined && maxUnavailable !== undefined) {
+    const shown = dump('io.k8s.api.policy.v1.PodDisruptionBudgetSpec', spec) as Record<string, unknown>
+    shown.Selector = selector ?? null
+    errors.push(invalid('spec', shown, 'minAvailable and maxUnavailable cannot be both set'))
+  }
+  validateIntOrPercent(minAvailable, 'spec.minAvailable', errors)
+  validateNotMoreThanAll(minAvailable, 'spec.minAvailable', errors)
+  validateIntOrPercent(maxUnavailable, 'spec.maxUnavailable', errors)
+  validateNotMoreThanAll(maxUnavailable, 'spec.maxUnavailable', errors)
+  validateLabelSelector(selector, 'spec.selector', errors)
+  if (policy !== undefined && !policies.includes(policy)) {
+    errors.push(notSupported('spec.unhealthyPodEvictionPolicy', policy, policies))
+  }
+}

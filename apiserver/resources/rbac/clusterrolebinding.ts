@@ -1,0 +1,3 @@
+import { bindingKind } from '../parts/rbac-binding.ts'
+
+export const clusterrolebinding = bindingKind(false)

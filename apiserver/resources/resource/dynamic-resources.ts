@@ -1,0 +1,154 @@
+/** Devices that pods may ask for: stored and served; no component allocates them here. */
+import type { V1DeviceClass, V1ResourceClaimTemplate, V1ResourceSlice } from '@kubernetes/client-node'
+import type { KubeObject, ObjectMeta, WithMeta } from '../../../shared/api/types.ts'
+import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
+import type { ResourceDefinition } from '../../kind/resource-definition.ts'
+import { invalid } from '../../validation/field-error.ts'
+import { dump } from '../../validation/go-dump.ts'
+import { validateTemplateMeta } from '../../validation/object-meta.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
+import { plain } from '../parts/plain.ts'
+import { validateImmutable } from '../parts/workload.ts'
+
+const group = 'resource.k8s.io'
+const nameAndAge = {
+  columns: [nameColumn, ageColumn],
+  cells: ({ metadata }: Pick<KubeObject, 'metadata'>, nowMs: number) => [
+    metadata.name,
+    age(metadata.creationTimestamp, nowMs),
+  ],
+}
+
+interface Exactly {
+  allocationMode?: string
+  count?: number
+}
+interface Requests {
+  requests?: { exactly?: Exactly; firstAvailable?: Exactly[] }[]
+}
+/** One device, unless another number is asked for. */
+function defaultRequests(devices: Requests | undefined): void {
+  for (const { exactly, firstAvailable = [] } of devices?.requests ?? []) {
+    for (const request of [...(exactly ? [exactly] : []), ...firstAvailable]) {
+      request.allocationMode ||= 'ExactCount'
+      if (request.allocationMode === 'ExactCount') request.count ||= 1
+    }
+  }
+}
+
+interface ResourceClaim extends KubeObject {
+  spec: { devices?: Requests }
+  status?: { allocation?: object; reservedFor?: object[] }
+}
+
+const deviceclass = plain<WithMeta<V1DeviceClass>>({
+  group,
+  kind: 'DeviceClass',
+  plural: 'deviceclasses',
+  ...nameAndAge,
+  countsGenerations: true,
+  strategy: { returnsDeletedObject: true },
+  example: {
+    metadata: { name: 'gpu' },
+    spec: { selectors: [{ cel: { expression: 'device.driver == "gpu.example.com"' } }] },
+  },
+})
+
+function stateText({ metadata, status }: ResourceClaim): string {
+  const states = [
+    ...(metadata.deletionTimestamp ? ['deleted'] : []),
+    ...(status?.allocation ? ['allocated', ...(status.reservedFor?.length ? ['reserved'] : [])] : ['pending']),
+  ]
+  return states.join(',')
+}
+
+const resourceclaim = plain<ResourceClaim>({
+  group,
+  kind: 'ResourceClaim',
+  plural: 'resourceclaims',
+  namespaced: true,
+  columns: [nameColumn, column('State', 'Whether it is allocated, and in use.'), ageColumn],
+  cells: (claim, nowMs) => [claim.metadata.name, stateText(claim), age(claim.metadata.creationTimestamp, nowMs)],
+  hasStatus: true,
+  statusKeepsMetadata: true,
+  strategy: {
+    applyDefaults: ({ spec }) => defaultRequests(spec.devices),
+    returnsDeletedObject: true,
+    validateUpdate(claim, old, errors, { subresource }) {
+      if (subresource !== 'status')
+        validateImmutable(claim.spec, old.spec, 'spec', errors, 'io.k8s.api.resource.v1.ResourceClaimSpec')
+    },
+  },
+  example: {
+    metadata: { name: 'gpu' },
+    spec: { devices: { requests: [{ name: 'gpu', exactly: { deviceClassName: 'gpu' } }] } },
+  },
+})
+
+const resourceclaimtemplate = plain<WithMeta<V1ResourceClaimTemplate>>({
+  group,
+  kind: 'ResourceClaimTemplate',
+  plural: 'resourceclaimtemplates',
+  namespaced: true,
+  ...nameAndAge,
+  strategy: {
+    applyDefaults: ({ spec }) => defaultRequests(spec.spec.devices),
+    returnsDeletedObject: true,
+    validate: ({ spec }, errors) => validateTemplateMeta(spec.metadata as Partial<ObjectMeta>, 'spec.metadata', errors),
+    validateUpdate(template, old, errors) {
+      validateTemplateMeta(template.spec.metadata as Partial<ObjectMeta>, 'spec.metadata', errors)
+      if (deepEqual(template.spec, old.spec)) return
+      const { metadata, spec } = template.spec
+      const shown = { ...metadata, Spec: dump('io.k8s.api.resource.v1.ResourceClaimSpec', spec) }
+      errors.push(invalid('spec', shown, 'field is immutable'))
+    },
+  },
+  example: {
+    metadata: { name: 'gpu' },
+    spec: { spec: { devices: { requests: [{ name: 'gpu', exactly: { deviceClassName: 'gpu' } }] } } },
+  },
+})
+
+const resourceslice = plain<WithMeta<V1ResourceSlice>>({
+  group,
+  kind: 'ResourceSlice',
+  plural: 'resourceslices',
+  columns: [
+    nameColumn,
+    column('Node', 'Where the devices are.'),
+    column('Driver', 'Who hands them out.'),
+    column('Pool', 'Pool that they belong to.'),
+    ageColumn,
+  ],
+  cells: ({ metadata, spec }, nowMs) => [
+    metadata.name,
+    spec.nodeName ?? (spec.allNodes ? '<all>' : '<unset>'),
+    spec.driver,
+    spec.pool.name,
+    age(metadata.creationTimestamp, nowMs),
+  ],
+  unsupportedField: (field) => `field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: ${field}`,
+  selectableFields: {
+    'spec.nodeName': ({ spec }) => spec.nodeName ?? '',
+    'spec.driver': ({ spec }) => spec.driver,
+  },
+  strategy: {
+    returnsDeletedObject: true,
+    generation: { changed: ({ spec }, old) => !deepEqual(spec, old.spec) },
+    warnings: ({ spec: { driver } }) =>
+      driver === driver.toLowerCase()
+        ? []
+        : [`spec.driver: driver names should be lowercase; ${JSON.stringify(driver)} contains uppercase characters`],
+  },
+  example: {
+    metadata: { name: 'gpus' },
+    spec: {
+      driver: 'gpu.example.com',
+      allNodes: true,
+      pool: { name: 'gpus', generation: 1, resourceSliceCount: 1 },
+      devices: [{ name: 'gpu-0' }],
+    },
+  },
+})
+
+export const dynamicResources: ResourceDefinition[] = [deviceclass, resourceclaim, resourceclaimtemplate, resourceslice]
