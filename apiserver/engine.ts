@@ -23,9 +23,11 @@ import type { Storage, StorageWatch } from './storage/storage.ts'
 import type { WatchBacklog } from './watchcache/watch-backlog.ts'
 import { serviceResolver } from './webhook-client/service-resolver.ts'
 import { createWebhookClient, type WebhookClient } from './webhook-client/webhook-client.ts'
+import type { WorkLimits } from './work-limits.ts'
 
 export interface EngineOptions {
   config: ApiServerConfig
+  limits: WorkLimits
   catalog: Catalog
   storage: Storage
   watchBacklog: WatchBacklog
@@ -51,7 +53,7 @@ export class Engine {
   /** Present where other servers give out of the same addresses. */
   readonly serviceClaims: ServiceClaims | undefined
 
-  constructor({ config, catalog, storage, watchBacklog, self, several }: EngineOptions) {
+  constructor({ config, limits, catalog, storage, watchBacklog, self, several }: EngineOptions) {
     const { clock, log, featureGates, disabledAdmissionPlugins } = config
     this.objects = new ObjectCaches({ catalog, storage, watchBacklog, clock })
     const { lookup, lookupAll } = this.objects
@@ -72,6 +74,7 @@ export class Engine {
     this.#freedAddresses = releaseFreed(storage, serviceAddresses)
     this.#endpointRemovals = startEndpointRemovals({ storage, clock })
     const webhooks = {
+      limits,
       client: this.#webhookClient,
       lookup,
       log,
@@ -82,6 +85,7 @@ export class Engine {
     this.registry = new Registry({
       objects: this.objects,
       clock,
+      limits,
       featureGates,
       random,
       serviceAddresses,

@@ -78,6 +78,7 @@ class LocalClient implements Client {
       fieldManagerGiven: true,
       fieldValidation: 'Ignore',
       force: false,
+      limits: registry.limits,
       ...(leader && { fence: fenceOf(leader) }),
       warn: () => {},
     }
@@ -155,7 +156,9 @@ class LocalClient implements Client {
         createAbsent: 'never',
         transform: (current) => {
           // Parsed again for each try: what is patched takes in parts of it.
-          const read = readPatch(mediaTypes[type], text, { schema: definition.schema, fieldValidation: 'Ignore' })
+          const { schema } = definition
+          const maxValues = this.#registry.limits.bodyValues
+          const read = readPatch(mediaTypes[type], text, { schema, fieldValidation: 'Ignore', maxValues })
           const object = patched(definition, current!(), read, this.#writeOptions)
           strategy.applyDefaults?.(object, this.#registry.strategyContext(scope))
           written = object
@@ -207,7 +210,7 @@ class LocalClient implements Client {
   }
 
   #decoded(scope: Omit<ObjectScope, 'name'>, body: object): KubeObject {
-    const { object } = decodeObject(scope.definition, copy(body))
+    const { object } = decodeObject(scope.definition, copy(body), this.#registry.limits.bodyValues)
     scope.definition.strategy.applyDefaults?.(object, this.#registry.strategyContext(scope))
     return object
   }

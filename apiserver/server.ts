@@ -21,6 +21,7 @@ import { FlowControl } from './http/flow-control/flow-control.ts'
 import { type Listener, Transport } from './http/front/transport.ts'
 import type { RecordFeed } from './http/instruments/record/record-feed.ts'
 import { timeOfCluster } from './http/instruments/time-of-cluster.ts'
+import { workLimitsOf } from './http/limits/limits.ts'
 import { RequestMetrics } from './http/metrics/request-metrics.ts'
 import { wellKnownPaths } from './http/nonresource/well-known-paths.ts'
 import type { InjectedAnswer, InjectedRequest } from './http/plugins/injected-request.ts'
@@ -42,7 +43,6 @@ import { resources } from './resources/index.ts'
 import { Compaction } from './storage/compaction.ts'
 import { createMemoryStorage } from './storage/memory.ts'
 import type { Storage } from './storage/storage.ts'
-import { workLimits } from './work-limits.ts'
 
 export interface ApiServer {
   readonly host: string
@@ -74,9 +74,6 @@ const defaultMaxTerminations = 2_000
 const administrator: User = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] }
 const self: User = { name: 'system:apiserver', groups: ['system:masters'] }
 
-/** An object may grow by patches, and by its managedFields. */
-const storedPerBody = 3
-
 /** Puts the server together; resolves when it listens. */
 export async function startApiServer(given: ApiServerConfig): Promise<ApiServer> {
   const { storage = createMemoryStorage() } = given
@@ -88,14 +85,7 @@ export async function startApiServer(given: ApiServerConfig): Promise<ApiServer>
   await storeSystemObjects(storage, catalog, { creationTimestamp: now, serviceCidr: config.serviceCidr })
   const guards = new Guards(config)
   const { limits, watchBacklog, connections, handshakes, reports } = guards
-  Object.assign(workLimits, {
-    bodyValues: limits.maxRequestBodyValues,
-    celSteps: limits.maxCelSteps,
-    schemaSteps: limits.maxSchemaSteps,
-    statusCauseBytes: limits.maxStatusCauseBytes,
-    objectBytes: storedPerBody * limits.maxRequestBodyBytes,
-  })
-  const engine = new Engine({ config, catalog, storage, watchBacklog, self, several })
+  const engine = new Engine({ config, limits: workLimitsOf(limits), catalog, storage, watchBacklog, self, several })
   await engine.load()
   const transport = new Transport({ config, limits, handshakes, tracked: connections, reports })
   const lease = several?.serverLease({ storage, host: config.host, clock: config.clock, log: config.log })

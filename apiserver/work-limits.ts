@@ -1,22 +1,24 @@
 /**
- * Bounds of the work for one request, as the last server that was started in this process has them: what checks an
- * object is pure functions, which know no server.
+ * WorkLimits bound the work for one request. Each server has its own, which its registry holds: functions that decode
+ * or check an object take what they need of them as arguments.
  */
-export const workLimits = {
-  /**
-   * What one evaluation of a CEL expression may cost, in upstream's units: its PerCallLimit.
-   */
-  celSteps: 1_000_000,
+export interface WorkLimits {
+  /** What one evaluation of a CEL expression may cost, in upstream's units: its PerCallLimit. */
+  readonly celSteps: number
   /** Objects and lists of a body, and members of either. */
-  bodyValues: 100_000,
-  /** Of one check of an object against the schema of its custom resource: values, each counted for each schema. */
-  schemaSteps: 1_000_000,
-  /** Of what the defaults of a schema may add to one object: as much as a request may hold. */
-  defaultBytes: 3 * 1024 * 1024,
-  /** Fields whose owners are kept: for an object of as many, a real server's store has no room either. */
-  managedFields: 50_000,
-  /** Of an object as it is stored, with its managedFields: three times what a request may hold. */
-  objectBytes: 9 * 1024 * 1024,
-  /** Of all causes of a Status, and of its message. */
-  statusCauseBytes: 256 * 1024,
+  readonly bodyValues: number
+  /** Values of an object that are checked against the schema of its custom resource, each counted for each schema. */
+  readonly schemaSteps: number
+  /** Bytes of an object as it is stored, with its managedFields: three times what a request may hold. */
+  readonly objectBytes: number
+  /** Bytes of all causes of a Status, and half of those of its message. */
+  readonly causeBytes: number
 }
+
+export const defaultWorkLimits: WorkLimits = Object.freeze({
+  celSteps: 1_000_000,
+  bodyValues: 100_000,
+  schemaSteps: 1_000_000,
+  objectBytes: 9 * 1024 * 1024,
+  causeBytes: 256 * 1024,
+})

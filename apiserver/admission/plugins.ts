@@ -57,7 +57,7 @@ export function admissionPlugins(
     CertificateSubjectRestriction: certificateSubjectRestriction,
     DefaultIngressClass: defaultIngressClass(lookupAll),
     MutatingAdmissionWebhook,
-    ...policyPlugins({ lookup, lookupAll, follow: webhooks.follow, catalog: webhooks.catalog }),
+    ...policyPlugins({ ...webhooks, lookupAll }),
     ValidatingAdmissionWebhook,
     ResourceQuota: resourceQuota(lookupAll, chargeQuota, nowMs),
   }

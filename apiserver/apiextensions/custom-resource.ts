@@ -11,6 +11,7 @@ import type { JSONSchemaProps } from '../schema/json-schema.ts'
 import { prune } from '../schema/pruning.ts'
 import { isQualifiedFinalizer } from '../validation/names.ts'
 import { deepEqual } from '../values/deep-equal.ts'
+import type { WorkLimits } from '../work-limits.ts'
 import type { VersionWebhook } from './conversion/version-webhook.ts'
 import {
   type CustomResourceDefinition,
@@ -41,7 +42,8 @@ export interface CustomResourceOptions {
   /** Whether the definition is being deleted: then no object may be created any more. */
   isTerminating(): boolean
   /** How a schema's x-kubernetes-validations are checked; undefined when it has none. */
-  rulesOf?(schema: JSONSchemaProps): ValidationRules['rules']
+  rulesOf?(schema: JSONSchemaProps, celSteps: number): ValidationRules['rules']
+  limits: WorkLimits
   /** The webhook that converts between versions; undefined: they differ in their apiVersion and schema alone. */
   webhook?: VersionWebhook
 }
@@ -50,7 +52,7 @@ export interface CustomResourceOptions {
 export function customResource(
   crd: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,
-  { writtenUnderSchemaSince, isTerminating, rulesOf, webhook }: CustomResourceOptions,
+  { writtenUnderSchemaSince, isTerminating, rulesOf, limits, webhook }: CustomResourceOptions,
 ): ResourceDefinition {
   const { group, scope } = crd.spec
   const names = crd.status?.acceptedNames ?? crd.spec.names
@@ -60,7 +62,8 @@ export function customResource(
   const isStorage = stored?.name === version.name
   const scale = version.subresources?.scale && scaleAccess(version.subresources.scale)
   const apiVersion = `${group}/${version.name}`
-  const rules: ValidationRules = { apiVersion, kind: names.kind, schema, scale, rules: rulesOf?.(schema) }
+  const check = rulesOf?.(schema, limits.celSteps)
+  const rules: ValidationRules = { apiVersion, kind: names.kind, schema, scale, rules: check, limits }
   return {
     group,
     version: version.name,

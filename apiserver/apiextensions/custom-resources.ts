@@ -197,6 +197,7 @@ export class CustomResources {
       writtenUnderSchemaSince: this.#registry.storage.revision(),
       isTerminating: () => this.#find(name)?.metadata.deletionTimestamp !== undefined,
       rulesOf: this.#rulesOf,
+      limits: this.#registry.limits,
       webhook: versionWebhook(crd, this.#webhookClient),
     }
     const definitions = (crd.spec.versions ?? [])

@@ -1,11 +1,10 @@
 import { asUntyped } from '../../shared/api/exact-json.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
-import { applyDefaults, type ForbiddenNulls } from '../schema/defaulting.ts'
+import { applyDefaults, type ForbiddenNulls, maxDefaultBytes } from '../schema/defaulting.ts'
 import type { JSONSchemaProps, JsonObject } from '../schema/json-schema.ts'
 import { prune } from '../schema/pruning.ts'
 import { type Decoded, DecodeError } from '../validation/decoder.ts'
 import { firstErrors } from '../validation/strict-errors.ts'
-import { workLimits } from '../work-limits.ts'
 import { decodeEmbedded, decodeMetadata } from './object-meta.ts'
 
 /**
@@ -20,7 +19,7 @@ export function decodeCustomResource(body: JsonObject, schema: JSONSchemaProps, 
   const embedded = decodeEmbedded(fields, schema)
   if (!applyDefaults(fields, withoutMeta(schema), nulls))
     throw Object.assign(
-      new DecodeError(`the defaults of its schema would add more than ${workLimits.defaultBytes} bytes to the object`),
+      new DecodeError(`the defaults of its schema would add more than ${maxDefaultBytes} bytes to the object`),
       { limit: 'schemaDefaults' },
     )
   const object: KubeObject = { metadata, ...fields }

@@ -7,6 +7,7 @@ import { SchemaWork } from '../schema/schema-work.ts'
 import { validateValue } from '../schema/value-validator.ts'
 import { invalid } from '../validation/field-error.ts'
 import type { FieldError } from '../validation/field-errors.ts'
+import type { WorkLimits } from '../work-limits.ts'
 import { validateEmbedded } from './object-meta.ts'
 
 /** Holds everything that objects of one version of a custom resource are validated against. */
@@ -17,6 +18,7 @@ export interface ValidationRules {
   scale?: ScaleAccess
   /** The schema's x-kubernetes-validations; absent when it has none. */
   rules?: RuleCheck
+  limits: WorkLimits
 }
 /** What breaks a rule and did not change is no error: `warn` is told. */
 type Warn = (text: string) => void
@@ -42,7 +44,7 @@ export function validateCustomResource(
   const { schema, scale } = version
   const value = whole(object, version)
   const before = old && whole(old, version)
-  const work = new SchemaWork()
+  const work = new SchemaWork(version.limits)
   const errors = [
     ...validateValue(value, schema, { old: before, work }),
     ...(scale === undefined ? [] : validateReplicas(object, specReplicas(scale), statusReplicas(scale))),
@@ -61,7 +63,7 @@ export function validateCustomResourceStatus(
 ): FieldError[] {
   const { schema, scale } = version
   const statusSchema = ownProperty(schema.properties, 'status')
-  const work = new SchemaWork()
+  const work = new SchemaWork(version.limits)
   const errors = [
     ...(statusSchema === undefined || object.status === undefined
       ? []

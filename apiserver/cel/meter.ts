@@ -3,7 +3,7 @@
  * an evaluation ends before it has made more than it may. An evaluation is synchronous; one that runs inside another,
  * as a policy's variable does, has a limit of its own.
  */
-import { workLimits } from '../work-limits.ts'
+import { defaultWorkLimits } from '../work-limits.ts'
 import { CelCancelled } from './errors.ts'
 
 let left = 0
@@ -14,22 +14,25 @@ export function charge(units: number): void {
   if (!(left >= 0)) throw new CelCancelled()
 }
 
-/** A Budget limits the total cost of several evaluations. */
+/** A Budget limits the cost of each of several evaluations, and their total cost. */
 export class Budget {
+  /** What one evaluation may cost. */
+  readonly perCall: number
   #left: number
-  private constructor(units: number) {
+  private constructor(perCall: number, units: number) {
+    this.perCall = perCall
     this.#left = units
   }
   /**
    * Returns the budget for one custom resource, or for one policy with one request and one set of params: upstream's
    * RuntimeCELCostBudget.
    */
-  static forObject(): Budget {
-    return new Budget(10 * workLimits.celSteps)
+  static forObject(perCall: number): Budget {
+    return new Budget(perCall, 10 * perCall)
   }
   /** Returns the budget for match conditions: upstream's RuntimeCELCostBudgetMatchConditions. */
-  static forConditions(): Budget {
-    return new Budget(2.5 * workLimits.celSteps)
+  static forConditions(perCall: number): Budget {
+    return new Budget(perCall, 2.5 * perCall)
   }
   spend(units: number): void {
     this.#left -= Math.floor(units)
@@ -57,7 +60,7 @@ export const OUT_OF_BUDGET =
  */
 export function metered<T>(budget: Budget | undefined, evaluate: () => T): T {
   const outer = left
-  const limit = workLimits.celSteps
+  const limit = budget?.perCall ?? defaultWorkLimits.celSteps
   const frames = Error.stackTraceLimit
   left = limit
   Error.stackTraceLimit = 0

@@ -108,14 +108,17 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance<Ser
   app.addHook('onRequest', ({ raw }, reply, done) => {
     if (!cors(raw, reply.raw)) done()
   })
-  app.addHook('onRequest', requestInfo({ watchdog, bodies: new Bodies(limits), monotonicMs }))
+  app.addHook(
+    'onRequest',
+    requestInfo({ watchdog, bodies: new Bodies(limits), limits: api.registry.limits, monotonicMs }),
+  )
   if (options.freshness) app.addHook('onRequest', asHook(options.freshness))
   app.addHook('onRequest', asHook(authentication({ authenticators, authorizers, connections: options.connections })))
   app.addHook('onRequest', asHook(instruments(api)))
   app.addHook('onRequest', asHook(flowControl({ ...options, monotonicMs })))
   app.addHook('onRequest', asHook(authorization(authorizers)))
   app.addHook('onRequest', asHook(unreadAnswers(answers)))
-  app.setErrorHandler(createErrorHandler({ log: api.log, reports }))
+  app.setErrorHandler(createErrorHandler({ log: api.log, reports, maxCauseBytes: limits.maxStatusCauseBytes }))
   const explain = extension?.registerPlugins(app, options)
   app.register(kubernetes(options))
   await app.ready().then(undefined, (error) => {

@@ -6,6 +6,7 @@ import type { Upgrade } from '../../shared/http/upgrades.ts'
 import type { Attributes } from '../auth/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import type { User } from '../kind/user.ts'
+import type { WorkLimits } from '../work-limits.ts'
 import type { Bodies } from './body/bodies.ts'
 import { Warnings } from './encode/warnings.ts'
 import type { RequestInfo, ResourceTarget } from './request-info.ts'
@@ -18,6 +19,7 @@ interface ExchangeParts {
   /** By the machine's monotonic clock. */
   beganMs: number
   bodies: Bodies
+  limits: WorkLimits
 }
 
 /**
@@ -32,6 +34,7 @@ export class Exchange {
   readonly upgrade: Upgrade | undefined
   readonly beganMs: number
   readonly warnings = new Warnings()
+  readonly limits: WorkLimits
   readonly #bodies: Bodies
   /** The user of the request: the impersonated one, if there is one. Known after the hook of authentication. */
   user!: User
@@ -49,8 +52,9 @@ export class Exchange {
   isSending = false
   #whenServed: (() => void) | undefined
 
-  constructor({ request, reply, info, upgrade, beganMs, bodies }: ExchangeParts) {
+  constructor({ request, reply, info, upgrade, beganMs, bodies, limits }: ExchangeParts) {
     this.#bodies = bodies
+    this.limits = limits
     this.request = request
     this.reply = reply
     this.info = info

@@ -5,10 +5,9 @@ import { type ApplyRequest, apply, type FieldWrite, updateManagedFields } from '
 import type { ManagedFieldsEntry } from '../patch/managed-fields.ts'
 import { ConversionError, type KindVersions, type ManagedKind } from '../patch/managed-kind.ts'
 import { builtInType } from '../patch/structured-merge/built-in.ts'
-import { TooManyFields } from '../patch/structured-merge/field-count.ts'
+import { maxManagedFields, TooManyFields } from '../patch/structured-merge/field-count.ts'
 import { fieldPaths, union } from '../patch/structured-merge/fields.ts'
 import { equals, type JsonMap } from '../values/json-map.ts'
-import { workLimits } from '../work-limits.ts'
 import { defaultResetFields } from './reset-fields.ts'
 import type { ResourceDefinition } from './resource-definition.ts'
 
@@ -82,7 +81,7 @@ export function applyFields(
   } catch (error) {
     if (error instanceof TooManyFields)
       throw requestEntityTooLarge(
-        `the object has more fields than the server keeps owners of: limit is ${workLimits.managedFields}; apply an object of fewer fields, or create and update it without server-side apply`,
+        `the object has more fields than the server keeps owners of: limit is ${maxManagedFields}; apply an object of fewer fields, or create and update it without server-side apply`,
       ).atLimit('managedFields')
     if (error instanceof ConversionError) throw plainError(`failed to convert new object: ${error.message}`)
     throw error

@@ -6,6 +6,7 @@ import type { ForbiddenNulls } from '../schema/defaulting.ts'
 import type { JSONSchemaProps } from '../schema/json-schema.ts'
 import type { Decoded } from '../validation/decoder.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
+import type { WorkLimits } from '../work-limits.ts'
 import type { ScaleAccess } from './scale-access.ts'
 import type { Unconverted } from './unconverted.ts'
 import type { User } from './user.ts'
@@ -171,6 +172,7 @@ export interface Column {
 export interface StrategyContext {
   nowMs: number
   featureGates: FeatureGates
+  limits: WorkLimits
   namespace?: string
   /** Present for a write of a subresource. */
   subresource?: string

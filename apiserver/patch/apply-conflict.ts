@@ -1,6 +1,5 @@
 import { StatusError } from '../../shared/api/status-error.ts'
 import { causeBytes } from '../validation/cut-text.ts'
-import { workLimits } from '../work-limits.ts'
 import { identifier, type ManagedFieldsEntry } from './managed-fields.ts'
 import { type FieldsV1, paths } from './structured-merge/fields.ts'
 import { printPath } from './structured-merge/path-element.ts'
@@ -11,8 +10,11 @@ export interface Conflict {
   fields: FieldsV1
 }
 
-/** 409 with a cause for each field; of more than fit into the answer, the first ones and how many there are. */
-export function applyConflict(conflicts: Conflict[]): StatusError {
+/**
+ * Returns a 409 with a cause for each field. If the causes are more than fit into `maxBytes`, it has the first ones and
+ * says how many there are.
+ */
+export function applyConflict(conflicts: Conflict[], maxBytes: number): StatusError {
   const owners = [...conflicts].sort((a, b) => (identifier(a.entry) < identifier(b.entry) ? -1 : 1))
   const causes: { reason: string; message: string; field: string }[] = []
   const lines: string[] = []
@@ -24,7 +26,7 @@ export function applyConflict(conflicts: Conflict[]): StatusError {
     const before = causes.length
     for (const path of paths(fields)) {
       count++
-      if (bytes > workLimits.statusCauseBytes) continue
+      if (bytes > maxBytes) continue
       const field = printPath(path)
       bytes += causeBytes(field, message)
       causes.push({ reason: 'FieldManagerConflict', message, field })

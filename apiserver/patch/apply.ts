@@ -169,6 +169,8 @@ function withoutChanged(entries: ManagedFieldsEntry[], changesIn: ChangesIn): Ma
 
 export interface ApplyRequest extends FieldWrite {
   force: boolean
+  /** The most that the causes of a conflict may have together. */
+  maxCauseBytes: number
 }
 /**
  * Server-side apply: the live object (undefined: none yet) with the configuration laid over it, without what the
@@ -199,7 +201,7 @@ export function apply(
       })
     }
   }
-  if (outcome.conflicts.length > 0) throw applyConflict(outcome.conflicts)
+  if (outcome.conflicts.length > 0) throw applyConflict(outcome.conflicts, request.maxCauseBytes)
 
   const object = request.manager === 'kubectl' ? withLastApplied(outcome.object, config) : outcome.object
   setEntries(object, outcome.entries)

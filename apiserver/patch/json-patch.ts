@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parseExact, toJson } from '../../shared/api/exact-json.ts'
 import { jsonValues } from '../validation/body-values.ts'
-import { workLimits } from '../work-limits.ts'
+import { defaultWorkLimits } from '../work-limits.ts'
 
 /** RFC 6902 as the library of a real server reads it, which forgives more than the RFC. */
 export interface JsonPatchOperation {
@@ -21,9 +21,13 @@ export class JsonPatchError extends Error {}
 type Json = Record<string, unknown> | unknown[]
 
 /** The document after all operations; the argument may be changed. */
-export function applyJsonPatch(document: unknown, operations: readonly JsonPatchOperation[]): unknown {
+export function applyJsonPatch(
+  document: unknown,
+  operations: readonly JsonPatchOperation[],
+  maxValues = defaultWorkLimits.bodyValues,
+): unknown {
   let current = document
-  const copies = new Copies()
+  const copies = new Copies(maxValues)
   for (const operation of operations) current = applyOperation(current, operation, copies)
   return current
 }
@@ -35,8 +39,13 @@ const maxCopiedBytes = 3 * 1024 * 1024
  * JSONPatchMaxCopyBytes.
  */
 class Copies {
+  readonly #maxValues: number
   #bytes = 0
   #values = 0
+
+  constructor(maxValues: number) {
+    this.#maxValues = maxValues
+  }
 
   of(value: unknown): unknown {
     if (value === undefined) return undefined
@@ -47,8 +56,7 @@ class Copies {
       throw new JsonPatchError(`Unable to complete the copy, ${why}`)
     }
     this.#values += jsonValues(text)
-    if (this.#values > workLimits.bodyValues)
-      throw new JsonPatchError(`more than ${workLimits.bodyValues} values are copied`)
+    if (this.#values > this.#maxValues) throw new JsonPatchError(`more than ${this.#maxValues} values are copied`)
     return parseExact(text)
   }
 }

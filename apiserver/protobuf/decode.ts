@@ -7,6 +7,7 @@ import { parseExact } from '../../shared/api/exact-json.ts'
 import { ProtobufError, WireReader } from '../../shared/protobuf/wire-reader.ts'
 import { BodyValues, jsonValues } from '../validation/body-values.ts'
 import { type JsonMap, put } from '../values/json-map.ts'
+import { defaultWorkLimits } from '../work-limits.ts'
 import { decodeMessage } from './decode-message.ts'
 import { messageOfKind } from './messages.ts'
 
@@ -62,10 +63,13 @@ function typeMeta(bytes: Buffer): { apiVersion: string; kind: string } {
 
 /**
  * The body as JSON with apiVersion and kind; `expected` stands in for what the envelope leaves empty.
- * Throws {@link ProtobufError}, and a StatusError (413) for too many values.
+ * Throws {@link ProtobufError}, and a StatusError (413) for more than `maxValues` values.
  */
-export const decodeProtobuf = (body: Buffer, expected = { apiVersion: '', kind: '' }): JsonMap =>
-  decodeEnvelope(body, expected, new BodyValues())
+export const decodeProtobuf = (
+  body: Buffer,
+  expected = { apiVersion: '', kind: '' },
+  maxValues = defaultWorkLimits.bodyValues,
+): JsonMap => decodeEnvelope(body, expected, new BodyValues(maxValues))
 
 function decodeEnvelope(body: Buffer, expected: Pick<Envelope, 'apiVersion' | 'kind'>, values: BodyValues): JsonMap {
   const envelope = openEnvelope(body)

@@ -81,13 +81,13 @@ export async function createObject(
   const taking = beginning && (await beginning)
 
   const store = async (): Promise<StoredObject> => {
-    refuseIfWrong(scope, object, errors)
+    refuseIfWrong(registry, scope, object, errors)
     definition.strategy.prepareForCreate?.(object, context)
     for (let attempt = 1; ; attempt++) {
       if (generated && !isNamedFirst) metadata.name = newName()
       definition.strategy.canonicalize?.(object)
       if (attempt === 1) {
-        validate(scope, object, context)
+        validate(registry, scope, object, context)
         for (const text of definition.strategy.warnings?.(object, undefined, context) ?? []) warn(text)
         const validating = registry.validateAdmission(attributes)
         if (validating) await validating
@@ -102,23 +102,29 @@ export async function createObject(
   return taking ? (await holding(taking, store))! : store()
 }
 
-function validate(scope: RequestScope, object: KubeObject, context: StrategyContext): void {
+function validate(registry: WritePath, scope: RequestScope, object: KubeObject, context: StrategyContext): void {
   const errors: FieldErrors = []
   const { strategy, namespaced } = scope.definition
   const { unqualifiedFinalizers = false } = strategy
   const validateName = strategy.nameRuleOf?.(object) ?? strategy.validateName ?? dns1123Subdomain
   validateObjectMeta(object.metadata, { namespaced, validateName, unqualifiedFinalizers }, errors)
   strategy.validate?.(object, errors, context)
-  refuseIfWrong(scope, object, errors)
+  refuseIfWrong(registry, scope, object, errors)
 }
 
 function refuseIfWrong(
+  { limits }: WritePath,
   { definition: { group, kind, conversion } }: RequestScope,
   { metadata }: KubeObject,
   errors: FieldErrors,
 ): void {
-  if (errors.length > 0)
-    throw invalidObject({ group: conversion?.storageGroup ?? group, kind }, metadata.name ?? '', errors)
+  if (errors.length === 0) return
+  throw invalidObject(
+    { group: conversion?.storageGroup ?? group, kind },
+    metadata.name ?? '',
+    errors,
+    limits.causeBytes,
+  )
 }
 
 /** Returns undefined when the name is taken. */
@@ -130,7 +136,7 @@ async function put(
 ): Promise<StoredObject | undefined> {
   const key = objectKey(definition, namespace, object.metadata.name!)
   const cache = registry.cacheOf(definition)
-  const encoding = encodeWrite(definition, object)
+  const encoding = encodeWrite(definition, object, registry.limits.objectBytes)
   const value = typeof encoding === 'string' ? encoding : await encoding
   if (dryRun) return cache.get(key) ? undefined : asShown(definition, { value, revision: undefined })
   cache.expect(key, value, object)

@@ -106,7 +106,7 @@ async function apply(
   const { definition } = scope
   if (decision.outcome === 'pending') return { stored: current, removed: false }
   const removed = decision.outcome === 'remove'
-  const encoding = encodeWrite(definition, decision.object)
+  const encoding = encodeWrite(definition, decision.object, registry.limits.objectBytes)
   const value = typeof encoding === 'string' ? encoding : await encoding
   if (dryRun) return { stored: asShown(definition, { value, revision: current.revision }), removed }
   let revision = current.revision

@@ -8,6 +8,7 @@ import type { ResourceDefinition, ServiceAddresses, StrategyContext } from '../k
 import type { Storage } from '../storage/storage.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
 import type { WatchCache } from '../watchcache/watch-cache.ts'
+import type { WorkLimits } from '../work-limits.ts'
 import type { AdmissionAttributes, AdmissionPlugin } from './admission-plugin.ts'
 import type { Catalog } from './catalog.ts'
 import { createObject } from './create-object.ts'
@@ -25,6 +26,7 @@ export interface RegistryOptions {
   objects: ObjectCaches
   clock: Clock
   featureGates: FeatureGates
+  limits: WorkLimits
   /** Returns a number from 0 up to 1, exclusive, for generated names. */
   random: () => number
   /** Default: Services get no addresses. */
@@ -44,6 +46,7 @@ export class Registry implements WritePath {
   readonly storage: Storage
   readonly clock: Clock
   readonly featureGates: FeatureGates
+  readonly limits: WorkLimits
   readonly random: () => number
   readonly deletionRequests: DeletionRequests
   /** Writers of a key take turns after they have lost a race once, so that they do not lose again. */
@@ -56,7 +59,7 @@ export class Registry implements WritePath {
   readonly #endpointRemovals: EndpointRemovals | undefined
   readonly #admission: readonly AdmissionPlugin[]
 
-  constructor({ objects, clock, featureGates, random, ...parts }: RegistryOptions) {
+  constructor({ objects, clock, featureGates, limits, random, ...parts }: RegistryOptions) {
     this.objects = objects
     this.catalog = objects.catalog
     this.storage = objects.storage
@@ -64,6 +67,7 @@ export class Registry implements WritePath {
     this.lookupAll = objects.lookupAll
     this.clock = clock
     this.featureGates = featureGates
+    this.limits = limits
     this.random = random
     this.deletionRequests = parts.deletionRequests ?? new OwnDeletionRequests()
     this.#serviceAddresses = parts.serviceAddresses
@@ -105,6 +109,7 @@ export class Registry implements WritePath {
   strategyContext({ namespace, subresource, user }: RequestScope): StrategyContext {
     const known = {
       featureGates: this.featureGates,
+      limits: this.limits,
       serviceAddresses: this.#serviceAddresses,
       deletionRequests: this.deletionRequests,
       endpointRemovals: this.#endpointRemovals,

@@ -8,7 +8,6 @@ import { Unconverted } from '../kind/unconverted.ts'
 import { joined } from '../storage/packed-text.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import { copy } from '../values/json-map.ts'
-import { workLimits } from '../work-limits.ts'
 import { decodeParts } from './decode-parts.ts'
 
 /**
@@ -39,40 +38,48 @@ export const conversionOf = ({ custom, conversion }: ResourceDefinition): Versio
  * Encodes an object as {@link encodeForStorage} does. Returns a promise where a webhook converts; the promise rejects
  * with a StatusError when the webhook fails.
  */
-export function encodeWrite(definition: ResourceDefinition, object: KubeObject): string | Promise<string> {
+export function encodeWrite(
+  definition: ResourceDefinition,
+  object: KubeObject,
+  maxBytes: number,
+): string | Promise<string> {
   const webhook = definition.custom?.webhook
-  return webhook ? encodeConverted(definition, webhook, object) : encodeForStorage(definition, object)
+  return webhook
+    ? encodeConverted(definition, webhook, object, maxBytes)
+    : encodeForStorage(definition, object, maxBytes)
 }
 
 async function encodeConverted(
   definition: ResourceDefinition,
   webhook: ConversionWebhook,
   object: KubeObject,
+  maxBytes: number,
 ): Promise<string> {
   await webhook.toStorage(object)
-  const value = encodeVersioned(definition, object)
+  const value = encodeVersioned(definition, object, maxBytes)
   await webhook.announce(value)
   return value
 }
 
 /**
- * The encoding of a write: a custom resource is stored in the form of its storage version, whatever version it came
- * through.
+ * Encodes an object as it is stored: a custom resource in the form of its storage version, whatever version it came
+ * through. Throws a StatusError (413) for a value of more than `maxBytes`.
  */
-export function encodeForStorage(definition: ResourceDefinition, object: KubeObject): string {
+export function encodeForStorage(
+  definition: ResourceDefinition,
+  object: KubeObject,
+  maxBytes = Number.POSITIVE_INFINITY,
+): string {
   conversionOf(definition)?.toStorage(object)
-  return encodeVersioned(definition, object)
+  return encodeVersioned(definition, object, maxBytes)
 }
 
-/**
- * Encodes an object. The value of a custom resource contains its storage version, since its definition may change.
- * Throws a StatusError (413) for a value that is too large.
- */
-function encodeVersioned({ custom, storageVersion }: ResourceDefinition, object: KubeObject): string {
+/** Encodes an object. The value of a custom resource contains its storage version, since its definition may change. */
+function encodeVersioned({ custom, storageVersion }: ResourceDefinition, object: KubeObject, maxBytes: number): string {
   const value = encodeObject(object)
-  if (value.length > workLimits.objectBytes)
+  if (value.length > maxBytes)
     throw requestEntityTooLarge(
-      `the object would have ${value.length} bytes as it is stored: limit is ${workLimits.objectBytes}`,
+      `the object would have ${value.length} bytes as it is stored: limit is ${maxBytes}`,
     ).atLimit('storedObject')
   return custom && storageVersion !== undefined ? withStorageVersion(value, storageVersion) : value
 }

@@ -185,6 +185,7 @@ async function storeReplacement(
         { group: definition.conversion?.storageGroup ?? definition.group, kind: definition.kind },
         name,
         errors,
+        registry.limits.causeBytes,
       )
   }
   refuseIfWrong()
@@ -206,7 +207,7 @@ async function storeReplacement(
   if (isUpToDate && !saysNew(old, object) && (sameButTimes(old, object) || sameObject(old, object))) return current
   // The answer of a dry run is the object before it is stored, which clears the link.
   if (!options.dryRun) object.metadata.selfLink = undefined
-  const encoding = encodeWrite(definition, object)
+  const encoding = encodeWrite(definition, object, registry.limits.objectBytes)
   const value = typeof encoding === 'string' ? encoding : await encoding
   if (options.dryRun) return asShown(definition, { value, revision: current.revision })
   if (isFinished(object) && !strategy.deletion?.isHeld(object)) {

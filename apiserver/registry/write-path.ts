@@ -7,6 +7,7 @@ import type { ResourceDefinition, StrategyContext } from '../kind/resource-defin
 import type { Storage } from '../storage/storage.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
 import type { WatchCache } from '../watchcache/watch-cache.ts'
+import type { WorkLimits } from '../work-limits.ts'
 import type { AdmissionAttributes } from './admission-plugin.ts'
 import type { DeletionRequests } from './deletion-requests.ts'
 import type { StoredObject } from './stored-object.ts'
@@ -16,6 +17,7 @@ import type { RequestScope, WriteOptions } from './write-context.ts'
 export interface WritePath {
   readonly storage: Storage
   readonly clock: Clock
+  readonly limits: WorkLimits
   readonly featureGates: FeatureGates
   readonly random: () => number
   readonly deletionRequests: DeletionRequests

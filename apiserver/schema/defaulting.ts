@@ -1,13 +1,15 @@
 import { toJson } from '../../shared/api/exact-json.ts'
-import { workLimits } from '../work-limits.ts'
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, type JsonObject, ownProperty } from './json-schema.ts'
+
+/** Bytes that defaults may add to one object: as many as a request may hold by default. */
+export const maxDefaultBytes = 3 * 1024 * 1024
 
 /** Says what happens to a null for which the schema allows no null and has no default. */
 export type ForbiddenNulls = 'drop' | 'keep'
 
 /**
  * Sets the schema's defaults in `value`, in place; a default also replaces a null that the schema does not allow.
- * Returns false if defaulting stopped early, because an object may not grow by more than `workLimits.defaultBytes`.
+ * Returns false if defaulting stopped early, because an object may not grow by more than {@link maxDefaultBytes}.
  */
 export function applyDefaults(value: unknown, schema: JSONSchemaProps, nulls: ForbiddenNulls = 'drop'): boolean {
   const defaulting = new Defaulting(nulls)
@@ -17,7 +19,7 @@ export function applyDefaults(value: unknown, schema: JSONSchemaProps, nulls: Fo
 
 class Defaulting {
   readonly #nulls: ForbiddenNulls
-  #bytesLeft = workLimits.defaultBytes
+  #bytesLeft = maxDefaultBytes
 
   constructor(nulls: ForbiddenNulls) {
     this.#nulls = nulls

@@ -3,13 +3,13 @@ import { duplicate, invalid } from '../validation/field-error.ts'
 import type { FieldError } from '../validation/field-errors.ts'
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, ownProperty } from './json-schema.ts'
 import { mentions } from './mentions.ts'
-import { SchemaWork, stepsPerError } from './schema-work.ts'
+import { type SchemaWork, stepsPerError } from './schema-work.ts'
 
 /**
  * Returns an error for each repeated item: a list of type set holds each value once, and a list of type map holds each
  * combination of its keys once. `work` is the budget of the request.
  */
-export function validateListTypes(value: unknown, schema: JSONSchemaProps, work = new SchemaWork()): FieldError[] {
+export function validateListTypes(value: unknown, schema: JSONSchemaProps, work: SchemaWork): FieldError[] {
   const errors: FieldError[] = []
   const isOver = work.endsIn(() => new ListCheck(work, errors).check(value, schema, ''))
   return isOver ? [...errors, work.error('')] : errors

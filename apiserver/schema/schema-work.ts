@@ -1,6 +1,6 @@
 import { forbidden } from '../validation/field-error.ts'
 import type { FieldError } from '../validation/field-errors.ts'
-import { workLimits } from '../work-limits.ts'
+import type { WorkLimits } from '../work-limits.ts'
 import { NO_FIELD } from './field-error.ts'
 import { patternCost, patternWeight } from './re2.ts'
 
@@ -20,7 +20,14 @@ class Exhausted extends Error {}
  * million checks.
  */
 export class SchemaWork {
-  #left = workLimits.schemaSteps
+  /** The server's limits, of which `schemaSteps` is that of the steps. */
+  readonly limits: WorkLimits
+  #left: number
+
+  constructor(limits: WorkLimits) {
+    this.limits = limits
+    this.#left = limits.schemaSteps
+  }
 
   get isSpent(): boolean {
     return this.#left < 0
@@ -66,7 +73,7 @@ export class SchemaWork {
     return {
       ...forbidden(
         path || NO_FIELD,
-        `checking the object against its schema took more than ${workLimits.schemaSteps} steps and was stopped; write fewer values, or give the schema fewer alternatives, patterns and required fields`,
+        `checking the object against its schema took more than ${this.limits.schemaSteps} steps and was stopped; write fewer values, or give the schema fewer alternatives, patterns and required fields`,
       ),
       limit: 'maxSchemaSteps',
     }

@@ -8,7 +8,7 @@ import { isKnownFormat, matchesFormat } from './formats.ts'
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, type JsonObject, ownProperty } from './json-schema.ts'
 import { checkNumber } from './number-rules.ts'
 import { patternMatches } from './re2.ts'
-import { SchemaWork, stepsPerError } from './schema-work.ts'
+import { type SchemaWork, stepsPerError } from './schema-work.ts'
 
 export interface ValidateOptions {
   /**
@@ -18,15 +18,15 @@ export interface ValidateOptions {
   path?: string
   /** What the value was before: parts that did not change are not held against it. */
   old?: unknown
-  /** Of the whole request, where several values are checked. Default: one of its own. */
-  work?: SchemaWork
+  /** The budget of the whole request. */
+  work: SchemaWork
 }
 
 /** Holds a value against a schema; errors, classes, order and words are those of upstream's validator. */
 export function validateValue(
   value: unknown,
   schema: JSONSchemaProps,
-  { path = '', old, work = new SchemaWork() }: ValidateOptions = {},
+  { path = '', old, work }: ValidateOptions,
 ): FieldError[] {
   const check = new ValueCheck(path, work)
   const outcome = new Outcome(work, stepsPerError)

@@ -4,23 +4,27 @@
  */
 import type { StatusError } from '../../shared/api/status-error.ts'
 import { requestEntityTooLarge } from '../../shared/api/status-errors.ts'
-import { workLimits } from '../work-limits.ts'
 
-const tooManyValues = (): StatusError =>
-  requestEntityTooLarge(
-    `Request entity too large: limit is ${workLimits.bodyValues} objects, lists and members of either`,
-  ).atLimit('maxRequestBodyValues')
+const tooManyValues = (max: number): StatusError =>
+  requestEntityTooLarge(`Request entity too large: limit is ${max} objects, lists and members of either`).atLimit(
+    'maxRequestBodyValues',
+  )
 
 /** What is read and compared digit by digit counts as so many. */
 const quantity = 4
 
-/** Counts the values of one body. Throws a StatusError (413) as soon as there are too many. */
+/** Counts the values of one body. Throws a StatusError (413) as soon as there are more than `max`. */
 export class BodyValues {
+  readonly #max: number
   #count = 0
+
+  constructor(max: number) {
+    this.#max = max
+  }
 
   add(count: number): void {
     this.#count += count
-    if (this.#count > workLimits.bodyValues) throw tooManyValues()
+    if (this.#count > this.#max) throw tooManyValues(this.#max)
   }
 
   addQuantities(count: number): void {
@@ -46,9 +50,9 @@ const QUESTION = 63
 
 const isSeparator = (code: number): boolean => code === COMMA || code === BRACKET || code === BRACE
 
-/** Throws a StatusError (413) for JSON with too many values. Costs nothing for a text that is too short for them. */
-export function checkJsonValues(text: string): void {
-  if (text.length > workLimits.bodyValues) new BodyValues().add(jsonValues(text))
+/** Throws a StatusError (413) for JSON with more than `max` values. Costs nothing for a text that is too short for it. */
+export function checkJsonValues(text: string, max: number): void {
+  if (text.length > max) new BodyValues(max).add(jsonValues(text))
 }
 
 /** Returns the number of values in a JSON text. */
@@ -72,12 +76,12 @@ function endOfString(text: string, start: number): number {
 }
 
 /**
- * Throws a StatusError (413) for YAML with too many values. Costs nothing for a text that is too short for them. A YAML
- * parser makes values at most where a line begins, and after a comma, a bracket, a dash or a question mark. These
- * characters count inside of strings as well: what YAML takes for a string is known only after parsing.
+ * Throws a StatusError (413) for YAML with more than `max` values. Costs nothing for a text that is too short for it.
+ * A YAML parser makes values at most where a line begins, and after a comma, a bracket, a dash or a question mark.
+ * These characters count inside of strings as well: what YAML takes for a string is known only after parsing.
  */
-export function checkYamlValues(text: string): void {
-  if (text.length > workLimits.bodyValues) new BodyValues().add(yamlValues(text))
+export function checkYamlValues(text: string, max: number): void {
+  if (text.length > max) new BodyValues(max).add(yamlValues(text))
 }
 
 /** Returns at least a quarter of the number of keys and values in a YAML text, with aliases not expanded. */

@@ -10,6 +10,7 @@ import { isInt64 } from '../../shared/api/exact-json.ts'
 import { canonicalQuantity } from '../../shared/api/quantity.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { canonicalMicroTime, canonicalTime } from '../../shared/clock/go-time.ts'
+import { defaultWorkLimits } from '../work-limits.ts'
 import { canonicalBase64 } from './base64.ts'
 import { BodyValues } from './body-values.ts'
 import { jsonWord } from './json-word.ts'
@@ -40,14 +41,17 @@ export interface Decodable {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
 
-/** Decodes an object of a resource: any top-level type with metadata. Throws {@link DecodeError}. */
-export function decodeObject(definition: Decodable, body: unknown): Decoded {
+/**
+ * Decodes an object of a resource: any top-level type with metadata. Throws {@link DecodeError}, or a StatusError (413)
+ * for more than `maxValues` values.
+ */
+export function decodeObject(definition: Decodable, body: unknown, maxValues = defaultWorkLimits.bodyValues): Decoded {
   if (definition.custom && isRecord(body)) return definition.custom.decode(body)
   const struct = structType(definition.schema)
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
     throw new DecodeError(`json: cannot unmarshal ${jsonWord(body)} into Go value of type ${goValue(struct)}`)
   }
-  const run = new Decoding()
+  const run = new Decoding(maxValues)
   const object = run.root(body as Record<string, unknown>, struct)
   return { object: object as KubeObject, strictErrors: firstErrors(run.unknown) }
 }
@@ -58,7 +62,7 @@ export function decodeStruct<T>(schema: string, body: unknown): { value: T; stri
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
     throw new DecodeError(`json: cannot unmarshal ${jsonWord(body)} into Go value of type ${goValue(struct)}`)
   }
-  const run = new Decoding()
+  const run = new Decoding(defaultWorkLimits.bodyValues)
   run.struct(body as Record<string, unknown>, struct)
   return { value: body as T, strictErrors: firstErrors(run.unknown) }
 }
@@ -82,9 +86,13 @@ const metadataField = 'metadata'
 /** One run over one body: where it stands, and what was unknown. */
 class Decoding {
   readonly unknown: string[] = []
-  readonly #values = new BodyValues()
+  readonly #values: BodyValues
   /** From the root: field, then index or key, then field … */
   readonly #path: (Field | number | string)[] = []
+
+  constructor(maxValues: number) {
+    this.#values = new BodyValues(maxValues)
+  }
 
   /** A fresh object that begins with its metadata. */
   root(source: Record<string, unknown>, struct: StructType): Record<string, unknown> {

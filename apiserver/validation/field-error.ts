@@ -2,7 +2,6 @@
 import { toJson } from '../../shared/api/exact-json.ts'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import { type GroupKind, invalid as invalidStatus } from '../../shared/api/status-errors.ts'
-import { workLimits } from '../work-limits.ts'
 import { causeBytes, cutTo } from './cut-text.ts'
 import type { FieldError, FieldErrors, FieldErrorType } from './field-errors.ts'
 
@@ -94,18 +93,24 @@ const goJson = (value: unknown): string => {
 }
 
 /**
- * A 422 that names every mistake, each once; of more than fit into the answer, the first ones and how many there are.
+ * Returns a 422 that names every mistake once. If they are more than fit into `maxBytes`, it names the first ones and
+ * how many there are. Without `maxBytes` only the answer has a limit, which is enough for a few errors.
  */
-export function invalidObject(subject: GroupKind, name: string, errors: FieldErrors): StatusError {
+export function invalidObject(
+  subject: GroupKind,
+  name: string,
+  errors: FieldErrors,
+  maxBytes = Number.POSITIVE_INFINITY,
+): StatusError {
   const messages = new Set<string>()
   const causes: { reason: string; message: string; field: string }[] = []
   let bytes = 0
   let limit: string | undefined
   for (const error of errors) {
     limit ??= error.limit
-    const field = cutTo(error.field, workLimits.statusCauseBytes)
-    const body = cutTo(errorBody(error), workLimits.statusCauseBytes)
-    if (causes.length > 0 && bytes + causeBytes(field, body) > workLimits.statusCauseBytes) break
+    const field = cutTo(error.field, maxBytes)
+    const body = cutTo(errorBody(error), maxBytes)
+    if (causes.length > 0 && bytes + causeBytes(field, body) > maxBytes) break
     messages.add(`${field}: ${body}`)
     causes.push({ reason: error.type, message: body, field })
     bytes += causeBytes(field, body)

@@ -5,6 +5,7 @@ import { apiVersionOf } from '../../shared/api/api-version.ts'
 import { parseExact, toJson } from '../../shared/api/exact-json.ts'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import { badRequest } from '../../shared/api/status-errors.ts'
+import { defaultWorkLimits } from '../work-limits.ts'
 import { checkJsonValues } from './body-values.ts'
 import { type Decodable, type Decoded, DecodeError, decodeObject } from './decoder.ts'
 import { invalid, invalidObject } from './field-error.ts'
@@ -25,9 +26,9 @@ export type FieldValidation = 'Strict' | 'Warn' | 'Ignore'
 const TYPE_META =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 
-/** Parses a JSON body; a syntax error is a 400 in upstream's words. */
-export function parseJsonBody(text: string, kind: string): unknown {
-  checkJsonValues(text)
+/** Parses a JSON body. Throws a StatusError: 400 in upstream's words for a syntax error, 413 for too many values. */
+export function parseJsonBody(text: string, kind: string, maxValues = defaultWorkLimits.bodyValues): unknown {
+  checkJsonValues(text, maxValues)
   let value: unknown
   try {
     value = parseExact(text)
@@ -94,7 +95,7 @@ function summary(text: string): string {
 export function decodeBody(
   expected: Expected,
   body: Record<string, unknown>,
-  options: { fieldValidation?: FieldValidation; text?: string; strictErrors?: string[] } = {},
+  options: { fieldValidation?: FieldValidation; text?: string; strictErrors?: string[]; maxValues?: number } = {},
 ): Decoded {
   const kind = typeof body.kind === 'string' && body.kind !== '' ? body.kind : expected.kind
   const apiVersion =
@@ -104,7 +105,7 @@ export function decodeBody(
     badRequest(`${kind} in version ${toJson(version)} cannot be handled as a ${expected.kind}: ${why}`)
   if (expected.custom) checkCustomType(expected, body, options.text)
   else if (kind !== expected.kind || group !== expected.group)
-    throw refuse(otherKind({ group, version, kind }, expected, body))
+    throw refuse(otherKind({ group, version, kind }, expected, body, options.maxValues))
   if (version !== expected.version) {
     throw badRequest(
       `the API version in the data (${apiVersion}) does not match the expected API version (${apiVersionOf(expected)})`,
@@ -115,7 +116,7 @@ export function decodeBody(
     fieldValidation === 'Ignore' || options.text === undefined ? [] : duplicateFields(options.text, body)
   let decoded: Decoded
   try {
-    decoded = decodeObject(expected, body)
+    decoded = decodeObject(expected, body, options.maxValues)
   } catch (error) {
     if (error instanceof DecodeError) throw refuse(error.message).atLimit(error.limit)
     throw error
@@ -151,7 +152,12 @@ function checkCustomType(expected: Expected, body: Record<string, unknown>, sour
 }
 
 /** A body of another kind is read as its own kind first, then refused. */
-function otherKind(found: { group: string; version: string; kind: string }, expected: Expected, body: object): string {
+function otherKind(
+  found: { group: string; version: string; kind: string },
+  expected: Expected,
+  body: object,
+  maxValues?: number,
+): string {
   const schema = `io.k8s.api.${packageOf(found.group)}.${found.version}.${found.kind}`
   const known = hasStructType(schema)
   if (!known && found.kind !== 'List') {
@@ -159,7 +165,7 @@ function otherKind(found: { group: string; version: string; kind: string }, expe
   }
   if (known) {
     try {
-      decodeObject({ schema }, body)
+      decodeObject({ schema }, body, maxValues)
     } catch (error) {
       if (error instanceof DecodeError) return error.message
       throw error

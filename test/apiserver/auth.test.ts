@@ -18,6 +18,7 @@ import { ObjectCaches } from '../../apiserver/registry/object-caches.ts'
 import { Registry } from '../../apiserver/registry/registry.ts'
 import { resources } from '../../apiserver/resources/index.ts'
 import { createMemoryStorage } from '../../apiserver/storage/memory.ts'
+import { defaultWorkLimits } from '../../apiserver/work-limits.ts'
 import { StatusError } from '../../shared/api/status-error.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { defaultFeatureGates } from '../../shared/config/feature-gates.ts'
@@ -119,6 +120,7 @@ const registry = new Registry({
   objects: new ObjectCaches({ catalog: new Catalog(resources), storage }),
   clock: realClock,
   featureGates: defaultFeatureGates,
+  limits: defaultWorkLimits,
   random: Math.random,
 })
 await registry.objects.load()

@@ -9,6 +9,7 @@ import { createMemoryStorage } from '../../apiserver/storage/memory.ts'
 import { PackedText } from '../../apiserver/storage/packed-text.ts'
 import { decodeObject } from '../../apiserver/validation/decoder.ts'
 import { Recurring } from '../../apiserver/values/recurring.ts'
+import { defaultWorkLimits } from '../../apiserver/work-limits.ts'
 import type { DeleteOptions, KubeObject, Pod } from '../../shared/api/types.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 import { defaultFeatureGates, type FeatureGates } from '../../shared/config/feature-gates.ts'
@@ -23,6 +24,7 @@ function setUp(gates: Partial<FeatureGates> = {}, storage = createMemoryStorage(
     objects: new ObjectCaches({ catalog, storage }),
     clock,
     featureGates: { ...defaultFeatureGates, ...gates },
+    limits: defaultWorkLimits,
     random: () => 0.5,
   })
   const definitionOf = (plural: string): ResourceDefinition =>

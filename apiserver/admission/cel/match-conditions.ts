@@ -28,15 +28,16 @@ export const plainValue = (value: unknown): unknown => parseExact(toJson(value))
 
 /**
  * Returns whether all conditions hold. Returns false if any condition is false, even if others fail; otherwise a
- * condition that fails throws an Error.
+ * condition that fails throws an Error. One evaluation may cost `celSteps`.
  */
 export function allHold(
   conditions: readonly { expression: string }[],
   variables: Variables,
+  celSteps: number,
   names: readonly string[] = conditionVariables,
 ): boolean {
   const problems: string[] = []
-  const budget = Budget.forConditions()
+  const budget = Budget.forConditions(celSteps)
   for (const { expression } of conditions) {
     try {
       const holds = compileExpression(expression, 'bool', names).evaluate(variables, budget)

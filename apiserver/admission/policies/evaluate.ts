@@ -16,18 +16,18 @@ const maxMessage = 5120
 
 /**
  * Returns the violations that a policy finds in one request, with one set of params. Upstream:
- * plugin/policy/validating/validator.go.
+ * plugin/policy/validating/validator.go. One evaluation may cost `celSteps`.
  */
-export function violations({ spec }: ValidatingAdmissionPolicy, known: Variables): Violation[] {
+export function violations({ spec }: ValidatingAdmissionPolicy, known: Variables, celSteps: number): Violation[] {
   const { failurePolicy, matchConditions = [], variables = [], validations = [] } = spec
   const orElse = (why: string, error: unknown): Violation[] =>
     failurePolicy === 'Ignore' ? [] : [{ message: why, limit: limitOf(error) }]
   try {
-    if (!allHold(matchConditions, known, policyVariables)) return []
+    if (!allHold(matchConditions, known, celSteps, policyVariables)) return []
   } catch (error) {
     return orElse((error as Error).message, error)
   }
-  const budget = Budget.forObject()
+  const budget = Budget.forObject(celSteps)
   const all = { ...known, variables: lazyVariables(variables, known, budget) }
   try {
     return validations.flatMap((validation) => {

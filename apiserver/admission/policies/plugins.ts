@@ -1,5 +1,6 @@
 import type { Lookup, LookupAll } from '../../kind/lookup.ts'
 import type { AdmissionPlugin } from '../../registry/admission-plugin.ts'
+import type { WorkLimits } from '../../work-limits.ts'
 import { Candidates } from '../webhooks/candidates.ts'
 import type { WebhooksContext } from '../webhooks/plugins.ts'
 import type { Rule } from '../webhooks/webhook.ts'
@@ -7,6 +8,7 @@ import type { ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from
 import { type BoundPolicy, validatingPolicies } from './validating.ts'
 
 export interface PoliciesContext {
+  limits: WorkLimits
   lookup: Lookup
   lookupAll: LookupAll
   follow: WebhooksContext['follow']
@@ -30,7 +32,7 @@ function boundPolicies(
   })
 }
 
-export function policyPlugins({ lookup, lookupAll, follow, catalog }: PoliciesContext): {
+export function policyPlugins({ limits, lookup, lookupAll, follow, catalog }: PoliciesContext): {
   ValidatingAdmissionPolicy: AdmissionPlugin
 } {
   const policies = follow('validatingadmissionpolicies')
@@ -45,5 +47,6 @@ export function policyPlugins({ lookup, lookupAll, follow, catalog }: PoliciesCo
     siblings,
   })
   const definitions = () => catalog.definitions()
-  return { ValidatingAdmissionPolicy: validatingPolicies({ lookup, lookupAll, siblings, definitions, candidates }) }
+  const context = { limits, lookup, lookupAll, siblings, definitions, candidates }
+  return { ValidatingAdmissionPolicy: validatingPolicies(context) }
 }

@@ -2,6 +2,7 @@ import type { StatusError } from '../../../shared/api/status-error.ts'
 import { forbidden } from '../../../shared/api/status-errors.ts'
 import { convertDyn } from '../../cel/json-values.ts'
 import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission-plugin.ts'
+import type { WorkLimits } from '../../work-limits.ts'
 import { plainValue, requestVariables } from '../cel/match-conditions.ts'
 import type { Candidate, Candidates, Matching } from '../webhooks/candidates.ts'
 import { isExempt } from '../webhooks/rules.ts'
@@ -19,6 +20,7 @@ export interface BoundPolicy extends Matching {
 }
 
 export interface PolicyContext extends MatchContext, ParamContext {
+  limits: WorkLimits
   candidates: Candidates<BoundPolicy>
 }
 
@@ -78,7 +80,10 @@ async function ask(
     try {
       if (match && !matchResources(match, attributes, context)) return []
       const all = collectParams(context, { paramKind, paramRef, namespace: namespaceOf(attributes) })
-      const found = all.flatMap((params) => violations(policy, { ...known, params: convertDyn(plainValue(params)) }))
+      const { celSteps } = context.limits
+      const found = all.flatMap((params) =>
+        violations(policy, { ...known, params: convertDyn(plainValue(params)) }, celSteps),
+      )
       if (validationActions.includes('Warn')) {
         for (const { message } of found)
           attributes.warn(

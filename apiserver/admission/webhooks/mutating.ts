@@ -3,6 +3,7 @@ import { internalError } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { AdmissionAttributes, AdmissionPlugin, Reinvocation } from '../../registry/admission-plugin.ts'
+import type { WorkLimits } from '../../work-limits.ts'
 import { applies } from './applies.ts'
 import { callWebhook } from './call-webhook.ts'
 import type { WebhookCandidate } from './candidates.ts'
@@ -12,6 +13,7 @@ import { isExempt } from './rules.ts'
 import type { WebhookContext } from './webhook-context.ts'
 
 export interface MutatingContext extends WebhookContext {
+  limits: WorkLimits
   applyDefaults(definition: ResourceDefinition, object: KubeObject): void
 }
 
@@ -80,7 +82,7 @@ async function ask(
       )
     }
     if (patchType !== 'JSONPatch') throw new FailedCall(name, `unsupported patch type ${toJson(patchType)}`)
-    return await patchObject(attributes, candidate.definition, operations, context.applyDefaults)
+    return await patchObject(attributes, candidate.definition, operations, context)
   } catch (error) {
     if (!(error instanceof FailedCall)) throw error
     context.log.warn({ err: error }, 'admission webhook')

@@ -7,6 +7,7 @@ import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { replaceContent } from '../../registry/replace-content.ts'
 import { DecodeError, decodeObject } from '../../validation/decoder.ts'
 import { scanJson } from '../../validation/json-scanner.ts'
+import type { WorkLimits } from '../../work-limits.ts'
 import { convertObject, seenObjects } from '../seen-object.ts'
 
 /** Parses a webhook's JSON patch. Throws a StatusError (500) if the text is neither a JSON list nor null. */
@@ -24,6 +25,11 @@ export function readPatch(patch: string): JsonPatchOperation[] {
   return operations
 }
 
+export interface PatchContext {
+  limits: WorkLimits
+  applyDefaults(definition: ResourceDefinition, object: KubeObject): void
+}
+
 /**
  * Applies a webhook's patch to the object of a write, in place, and resolves to whether the patch changed anything.
  * Rejects with a StatusError.
@@ -32,34 +38,34 @@ export async function patchObject(
   attributes: AdmissionAttributes,
   matched: ResourceDefinition,
   operations: readonly JsonPatchOperation[],
-  applyDefaults: (definition: ResourceDefinition, object: KubeObject) => void,
+  { limits: { bodyValues }, applyDefaults }: PatchContext,
 ): Promise<boolean> {
   const { definition, view, object } = attributes
   const before = toJson((await seenObjects(attributes, matched)).object)
-  const patched = patchedDocument(parseExact(before), operations)
+  const patched = patchedDocument(parseExact(before), operations, bodyValues)
   if (toJson(patched) === before) return false
   if (view) {
     view.change(object!, patched as KubeObject)
     return true
   }
-  const decoded = decode(matched, patched)
+  const decoded = decode(matched, patched, bodyValues)
   applyDefaults(matched, decoded)
   replaceContent(object!, await convertObject(decoded, matched, definition))
   return true
 }
 
-function patchedDocument(document: unknown, operations: readonly JsonPatchOperation[]): unknown {
+function patchedDocument(document: unknown, operations: readonly JsonPatchOperation[], maxValues: number): unknown {
   try {
-    return applyJsonPatch(document, operations)
+    return applyJsonPatch(document, operations, maxValues)
   } catch (error) {
     if (error instanceof JsonPatchError) throw internalError(error.message)
     throw error
   }
 }
 
-function decode(definition: ResourceDefinition, document: unknown): KubeObject {
+function decode(definition: ResourceDefinition, document: unknown, maxValues: number): KubeObject {
   try {
-    return decodeObject(definition, document).object
+    return decodeObject(definition, document, maxValues).object
   } catch (error) {
     if (error instanceof DecodeError) throw internalError(error.message)
     throw error

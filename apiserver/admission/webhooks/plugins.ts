@@ -4,6 +4,7 @@ import type { Lookup } from '../../kind/lookup.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { AdmissionPlugin } from '../../registry/admission-plugin.ts'
 import type { WebhookClient } from '../../webhook-client/webhook-client.ts'
+import type { WorkLimits } from '../../work-limits.ts'
 import { allHold, requestVariables } from '../cel/match-conditions.ts'
 import type { MatchConditions } from './applies.ts'
 import { Candidates } from './candidates.ts'
@@ -19,6 +20,7 @@ export interface Followed {
 }
 
 export interface WebhooksContext {
+  limits: WorkLimits
   client: WebhookClient
   lookup: Lookup
   log: Logger
@@ -32,8 +34,10 @@ export interface WebhooksContext {
   applyDefaults(definition: ResourceDefinition, object: KubeObject): void
 }
 
-const conditions: MatchConditions = async ({ hook, definition }, attributes) =>
-  allHold(hook.matchConditions ?? [], await requestVariables(attributes, definition))
+const conditionsWithin =
+  ({ celSteps }: WorkLimits): MatchConditions =>
+  async ({ hook, definition }, attributes) =>
+    allHold(hook.matchConditions ?? [], await requestVariables(attributes, definition), celSteps)
 
 /** What the configurations of a kind register. */
 function candidatesOf({ follow, catalog }: WebhooksContext, plural: string) {
@@ -48,11 +52,12 @@ function candidatesOf({ follow, catalog }: WebhooksContext, plural: string) {
 export function webhookPlugins(
   context: WebhooksContext,
 ): Record<'MutatingAdmissionWebhook' | 'ValidatingAdmissionWebhook', AdmissionPlugin> {
-  const { client, lookup, log, applyDefaults } = context
-  const common = { client, lookup, log, conditions }
+  const { limits, client, lookup, log, applyDefaults } = context
+  const common = { client, lookup, log, conditions: conditionsWithin(limits) }
   return {
     MutatingAdmissionWebhook: mutatingWebhooks({
       ...common,
+      limits,
       applyDefaults,
       candidates: candidatesOf(context, 'mutatingwebhookconfigurations'),
     }),

@@ -18,11 +18,18 @@ import { deepEqual } from '../../values/deep-equal.ts'
 import type { RuleCheck } from '../validate-custom-resource.ts'
 import { type CompiledRule, compileRules } from './rule-compiler.ts'
 
-/** Checks a schema's rules; undefined when it has none, so that nothing of CEL is ever loaded. */
-export const rulesOf = (schema: JSONSchemaProps): RuleCheck | undefined =>
+/**
+ * Returns the check of a schema's rules, each of whose evaluations may cost `celSteps`. Returns undefined if the schema
+ * has no rules, so that nothing of CEL is ever loaded.
+ */
+export const rulesOf = (schema: JSONSchemaProps, celSteps: number): RuleCheck | undefined =>
   hasRules(schema)
     ? (value, old, at, path, warn = () => {}) =>
-        check({ value, old, path, before: new Before(value, old), budget: Budget.forObject(), warn }, at, at === schema)
+        check(
+          { value, old, path, before: new Before(value, old), budget: Budget.forObject(celSteps), warn },
+          at,
+          at === schema,
+        )
     : undefined
 
 const hasRules = (schema: JSONSchemaProps): boolean => mentions(schema, 'x-kubernetes-validations')

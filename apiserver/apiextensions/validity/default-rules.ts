@@ -23,5 +23,7 @@ function validateDefault(schema: JSONSchemaProps, path: string, work: SchemaWork
     ? []
     : [invalid(path, schema.default, 'must not have unknown fields')]
   const errors = [...unknown, ...validateValue(schema.default, schema, { path, work })]
-  return errors.length > 0 ? errors : (rulesOf(schema)?.(schema.default, undefined, schema, path) ?? [])
+  return errors.length > 0
+    ? errors
+    : (rulesOf(schema, work.limits.celSteps)?.(schema.default, undefined, schema, path) ?? [])
 }

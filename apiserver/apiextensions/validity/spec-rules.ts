@@ -3,6 +3,7 @@ import { invalid, notSupported, required } from '../../validation/field-error.ts
 import type { FieldError } from '../../validation/field-errors.ts'
 import { dns1035Label, dns1123Subdomain } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
+import type { WorkLimits } from '../../work-limits.ts'
 import { APPROVAL_ANNOTATION, approvalOf } from '../approval.ts'
 import type {
   CustomResourceDefinition,
@@ -21,10 +22,14 @@ import {
 } from './version-rules.ts'
 
 /** Validates a CustomResourceDefinition's spec and status. For an update, `old` is the definition before. */
-export function validateDefinition(crd: CustomResourceDefinition, old?: CustomResourceDefinition): FieldError[] {
+export function validateDefinition(
+  crd: CustomResourceDefinition,
+  old: CustomResourceDefinition | undefined,
+  limits: WorkLimits,
+): FieldError[] {
   const versions = crd.spec.versions ?? []
   return [
-    ...validateSpec(crd.spec, 'spec', unchangedVersions(versions, old?.spec.versions ?? [])),
+    ...validateSpec(crd.spec, unchangedVersions(versions, old?.spec.versions ?? []), new SchemaWork(limits)),
     ...validateNames(crd.status?.acceptedNames ?? { plural: '', kind: '' }, 'status.acceptedNames'),
     ...validateStoredVersions(crd.status?.storedVersions ?? null, versions),
     ...validateApproval(crd),
@@ -44,7 +49,7 @@ export function validateDefinition(crd: CustomResourceDefinition, old?: CustomRe
 function unchangedVersions(
   versions: readonly CustomResourceDefinitionVersion[],
   before: readonly CustomResourceDefinitionVersion[],
-): ReadonlySet<string> {
+): Set<string> {
   const schemas = new Map(before.map(({ name, schema }) => [name, schema?.openAPIV3Schema]))
   const unchanged = versions.filter(
     ({ name, schema }) => schemas.has(name) && deepEqual(schemas.get(name), schema?.openAPIV3Schema),
@@ -52,9 +57,9 @@ function unchangedVersions(
   return new Set(unchanged.map(({ name }) => name))
 }
 
-function validateSpec(spec: CustomResourceDefinitionSpec, path: string, unchanged: ReadonlySet<string>): FieldError[] {
+function validateSpec(spec: CustomResourceDefinitionSpec, unchanged: Set<string>, work: SchemaWork): FieldError[] {
+  const path = 'spec'
   const internal = internalForm(spec)
-  const work = new SchemaWork()
   const versions = spec.versions ?? []
   const names = versions.map(({ name }) => name)
   const statusEnabled = versions.some((version) => version.subresources?.status !== undefined)

@@ -50,16 +50,16 @@ export function patchMediaType(contentType: string | undefined, { custom }: Reso
 export function readPatch(
   type: Exclude<PatchMediaType, 'application/apply-patch+yaml'>,
   text: string,
-  { schema, fieldValidation }: { schema: string; fieldValidation: FieldValidation },
+  { schema, fieldValidation, maxValues }: { schema: string; fieldValidation: FieldValidation; maxValues: number },
 ): Patch {
-  checkJsonValues(text)
+  checkJsonValues(text, maxValues)
   let patch: unknown
   try {
     patch = parseExact(text)
   } catch {
     throw badRequest(`${decoding(type)}${scanJson(text).error ?? 'unexpected end of JSON input'}`)
   }
-  const read = readers[type](patch, schema)
+  const read = readers[type](patch, schema, maxValues)
   if (fieldValidation === 'Ignore') return { ...read, strictErrors: [] }
   return { ...read, strictErrors: [...duplicatesIn(type, text, patch), ...read.strictErrors] }
 }
@@ -93,7 +93,7 @@ function readOperation(operation: unknown): JsonPatchOperation {
 const maxOperations = 10_000
 const members = new Set(['op', 'path', 'from', 'value'])
 
-function readJsonPatch(patch: unknown): Patch {
+function readJsonPatch(patch: unknown, _schema: string, maxValues: number): Patch {
   if (patch !== null && !Array.isArray(patch)) {
     throw badRequest(
       `error decoding patch: json: cannot unmarshal ${jsonWord(patch)} into Go value of type []handlers.jsonPatchOp`,
@@ -115,7 +115,7 @@ function readJsonPatch(patch: unknown): Patch {
     show: (document) => toJson(sortTouched(document, touchedBy(operations))),
     apply(document) {
       try {
-        return applyJsonPatch(ofOwnFields(document, operations), operations)
+        return applyJsonPatch(ofOwnFields(document, operations), operations, maxValues)
       } catch (error) {
         if (error instanceof JsonPatchError) throw refused()
         throw error

@@ -3,6 +3,7 @@ import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { resetsManagedFields } from '../../patch/managed-fields.ts'
 import { assertObjectBody, decodeBody, type FieldValidation, parseJsonBody } from '../../validation/request-body.ts'
+import type { WorkLimits } from '../../work-limits.ts'
 import { parseYaml, YamlError } from './yaml-body.ts'
 
 /** A body that has arrived and is not parsed yet. */
@@ -30,14 +31,15 @@ export function mediaType(contentType: string | undefined): string {
 export async function readObject(
   definition: ResourceDefinition,
   { bytes, contentType }: RawBody,
-  { fieldValidation, warn }: { fieldValidation: FieldValidation; warn(text: string): void },
+  { fieldValidation, limits, warn }: { fieldValidation: FieldValidation; limits: WorkLimits; warn(text: string): void },
 ): Promise<KubeObject> {
   // There is no protobuf form of what only a schema describes.
   if (definition.custom && !customTypes.includes(mediaType(contentType))) throw unknownMediaType(customTypes)
-  const reading = readBodyAs({ bytes, contentType }, { kind: definition.kind, fieldValidation })
+  const maxValues = limits.bodyValues
+  const reading = readBodyAs({ bytes, contentType }, { kind: definition.kind, fieldValidation, maxValues })
   const { body, text, strictErrors } = reading instanceof Promise ? await reading : reading
   const reset = resetsManagedFields(body)
-  const decoded = decodeBody(definition, body, { fieldValidation, text, strictErrors })
+  const decoded = decodeBody(definition, body, { fieldValidation, text, strictErrors, maxValues })
   for (const error of decoded.strictErrors) warn(error)
   if (reset) decoded.object.metadata.managedFields = []
   return decoded.object
@@ -53,6 +55,7 @@ export interface ParsedBody {
 interface Reading {
   kind: string
   fieldValidation: FieldValidation
+  maxValues: number
 }
 
 /** The body as plain data, a promise of it where its parser is loaded first; `kind` is what error messages call it. */
@@ -60,36 +63,41 @@ export function readBodyAs({ bytes, contentType }: RawBody, reading: Reading): P
   switch (mediaType(contentType)) {
     case 'application/json': {
       const text = bytes.toString('utf8')
-      return { body: assertObjectBody(parseJsonBody(text, reading.kind), text, reading.kind), text }
+      const { kind, maxValues } = reading
+      return { body: assertObjectBody(parseJsonBody(text, kind, maxValues), text, kind), text }
     }
     case 'application/yaml':
       return readYaml(bytes.toString('utf8'), reading)
     case 'application/vnd.kubernetes.protobuf':
-      return readProtobuf(bytes, reading.kind)
+      return readProtobuf(bytes, reading)
     default:
       throw unknownMediaType()
   }
 }
 
-async function readYaml(text: string, { kind, fieldValidation }: Reading): Promise<ParsedBody> {
-  const { value, duplicates } = await yamlOf(text, kind)
+async function readYaml(text: string, { kind, fieldValidation, maxValues }: Reading): Promise<ParsedBody> {
+  const { value, duplicates } = await yamlOf(text, kind, maxValues)
   const strictErrors = fieldValidation === 'Ignore' ? [] : duplicates
   return { body: assertObjectBody(value, text, kind), strictErrors }
 }
 
-async function yamlOf(text: string, kind: string): Promise<{ value: unknown; duplicates: string[] }> {
+async function yamlOf(
+  text: string,
+  kind: string,
+  maxValues: number,
+): Promise<{ value: unknown; duplicates: string[] }> {
   try {
-    return await parseYaml(text)
+    return await parseYaml(text, maxValues)
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     throw unrecognized(kind, error.message, Buffer.from(text))
   }
 }
 
-async function readProtobuf(bytes: Buffer, kind: string): Promise<ParsedBody> {
+async function readProtobuf(bytes: Buffer, { kind, maxValues }: Reading): Promise<ParsedBody> {
   const { decodeProtobuf, ProtobufError } = await import('../../protobuf/decode.ts')
   try {
-    return { body: decodeProtobuf(bytes) as Record<string, unknown> }
+    return { body: decodeProtobuf(bytes, undefined, maxValues) as Record<string, unknown> }
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error
     throw unrecognized(kind, error.message, bytes)

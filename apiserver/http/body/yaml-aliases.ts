@@ -6,10 +6,10 @@ const largestShare = 0.99
 
 /**
  * Says why a document with aliases cannot be read: it contains itself, or unfolds into something far larger. Returns
- * undefined for a document that can be read. Throws a StatusError (413) for a document that unfolds into too many
- * values.
+ * undefined for a document that can be read. Throws a StatusError (413) for a document that unfolds into more than
+ * `maxValues` values.
  */
-export function aliasProblem(value: unknown, text: string): string | undefined {
+export function aliasProblem(value: unknown, text: string, maxValues: number): string | undefined {
   const sizes = new Map<object, number>()
   let isCircular = false
   const sizeOf = (node: unknown): number => {
@@ -28,11 +28,11 @@ export function aliasProblem(value: unknown, text: string): string | undefined {
   const unfolded = sizeOf(value)
   if (isCircular) return `anchor '${/&([^\s,[\]{}]+)/.exec(text)?.[1]}' value contains itself`
   if (unfolded <= alwaysFine) {
-    new BodyValues().add(unfolded)
+    new BodyValues(maxValues).add(unfolded)
     return undefined
   }
   const written = [...sizes.keys()].reduce((sum, node) => sum + Object.keys(node).length, 1)
   if (written / unfolded < 1 - largestShare) return 'document contains excessive aliasing'
-  new BodyValues().add(unfolded)
+  new BodyValues(maxValues).add(unfolded)
   return undefined
 }

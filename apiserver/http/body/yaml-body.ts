@@ -17,16 +17,19 @@ export interface ParsedYaml {
 
 let schema: Schema | undefined
 
-/** YAML 1.1 as Kubernetes reads it: `yes` is true, and times stay text. */
-export async function parseYaml(text: string): Promise<ParsedYaml> {
-  const json = asJson(text)
+/**
+ * Reads YAML 1.1 as Kubernetes does: `yes` is true, and times stay text. Rejects with a {@link YamlError}, or with a
+ * StatusError (413) for more than `maxValues` values.
+ */
+export async function parseYaml(text: string, maxValues: number): Promise<ParsedYaml> {
+  const json = asJson(text, maxValues)
   if (json) return { value: json, duplicates: [] }
-  checkYamlValues(text)
+  checkYamlValues(text, maxValues)
   const yaml = await import('js-yaml')
   schema ??= kubernetesSchema(yaml, { exact: true })
   const read = (json: boolean): unknown => {
     const value = yaml.loadAll(text, { schema, json })[0] ?? null
-    const problem = mayHaveAliases(text) ? aliasProblem(value, text) : undefined
+    const problem = mayHaveAliases(text) ? aliasProblem(value, text, maxValues) : undefined
     if (problem) throw new YamlError(`yaml: ${problem}`)
     return value
   }
@@ -51,9 +54,9 @@ function mayHaveAliases(text: string): boolean {
 /**
  * Most of what is sent as YAML is JSON, and read in a tenth of the time. Undefined for what YAML might read otherwise.
  */
-function asJson(text: string): object | undefined {
+function asJson(text: string, maxValues: number): object | undefined {
   if (!text.startsWith('{') || /\t|"<<"/.test(text)) return undefined
-  checkJsonValues(text)
+  checkJsonValues(text, maxValues)
   let value: object
   try {
     value = parseExact(text) as object

@@ -1,15 +1,14 @@
 import type { Status, StatusCause } from '../../../shared/api/status-error.ts'
 import { causeBytes, cutTo } from '../../validation/cut-text.ts'
-import { workLimits } from '../../work-limits.ts'
 
 /**
  * A refusal may repeat what was sent, and more than once: of a message and of causes that are too much for one answer,
  * the beginning. Most are their own answer.
  */
-export function boundedStatus(status: Status): Status {
+export function boundedStatus(status: Status, maxCauseBytes: number): Status {
   const { message = '', details } = status
-  const mostCharacters = 2 * workLimits.statusCauseBytes
-  const causes = details?.causes && boundedCauses(details.causes)
+  const mostCharacters = 2 * maxCauseBytes
+  const causes = details?.causes && boundedCauses(details.causes, maxCauseBytes)
   if (message.length <= mostCharacters && causes === details?.causes) return status
   const left = (details?.causes?.length ?? 0) - (causes?.length ?? 0)
   const more = left > 0 ? ` (and ${left} more causes)` : ''
@@ -20,8 +19,7 @@ export function boundedStatus(status: Status): Status {
   }
 }
 
-function boundedCauses(causes: StatusCause[]): StatusCause[] {
-  const limit = workLimits.statusCauseBytes
+function boundedCauses(causes: StatusCause[], limit: number): StatusCause[] {
   let bytes = 0
   for (const [index, { field = '', message = '' }] of causes.entries()) {
     bytes += causeBytes(field, message)

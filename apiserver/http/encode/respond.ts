@@ -3,12 +3,10 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import type { Gzip } from 'node:zlib'
 import type { FastifyReply } from 'fastify'
 import { parseStored, toJson } from '../../../shared/api/exact-json.ts'
-import type { StatusError } from '../../../shared/api/status-error.ts'
 import { dumpOptions } from '../../../shared/api/yaml-schema.ts'
 import { takeOver } from '../../../shared/http/take-over.ts'
 import { encodeProtobuf } from '../../protobuf/encode.ts'
 import type { JsonMap } from '../../values/json-map.ts'
-import { boundedStatus } from './bounded-status.ts'
 import { type Negotiated, notInProtobuf } from './negotiation.ts'
 import type { Warnings } from './warnings.ts'
 
@@ -194,13 +192,12 @@ export function sendNothing({ reply }: Asked, status: number, headers: OutgoingH
   reply.code(status).headers(headers).send()
 }
 
-/** Sends the error without calling the `onSend` hooks: one of them has failed and would fail again. */
-export function sendWithoutHooks({ request, reply }: Asked, { status, headers, code }: StatusError): void {
+/** Sends the JSON of an error without calling the `onSend` hooks: one of them has failed and would fail again. */
+export function sendWithoutHooks(
+  { request, reply }: Asked,
+  { status, json, headers }: Answer & { json: string },
+): void {
   const response = takeOver(reply)
-  response.writeHead(code, { ...baseHeaders(request), 'content-type': contentTypes.json, ...headers })
-  response.end(request.method === 'HEAD' ? undefined : `${JSON.stringify(boundedStatus(status))}\n`)
-}
-
-export function sendStatusError(asked: Asked, { status, headers, code }: StatusError, negotiated?: Negotiated): void {
-  sendJson(asked, { status: code, json: JSON.stringify(boundedStatus(status)), headers }, negotiated)
+  response.writeHead(status, { ...baseHeaders(request), 'content-type': contentTypes.json, ...headers })
+  response.end(request.method === 'HEAD' ? undefined : `${json}\n`)
 }

@@ -3,12 +3,20 @@ import { StatusError } from '../../../shared/api/status-error.ts'
 import { badRequest, internalError, requestEntityTooLarge } from '../../../shared/api/status-errors.ts'
 import type { Logger } from '../../../shared/log/log.ts'
 import { StorageFullError, StorageUnavailableError, ValueTooLargeError } from '../../storage/storage.ts'
+import { boundedStatus } from '../encode/bounded-status.ts'
 import { errorEncoding } from '../encode/negotiation.ts'
-import { sendStatusError, sendWithoutHooks } from '../encode/respond.ts'
+import { sendJson, sendWithoutHooks } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
 import { reasonsByCode } from '../instruments/reasons-by-code.ts'
 import type { ClientLimits } from '../limits/client-limits.ts'
 import type { LimitName } from '../limits/limits.ts'
+
+interface ErrorHandlerOptions {
+  log: Logger
+  reports: ClientLimits
+  /** The most that the causes of an answer may have together. */
+  maxCauseBytes: number
+}
 
 type Failed = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
 
@@ -16,17 +24,18 @@ type Failed = (error: unknown, request: FastifyRequest, reply: FastifyReply) => 
  * Creates the handler that turns errors of hooks and handlers into a `metav1.Status`. It logs only errors that are not
  * the client's fault.
  */
-export function createErrorHandler({ log, reports }: { log: Logger; reports: ClientLimits }): Failed {
+export function createErrorHandler({ log, reports, maxCauseBytes }: ErrorHandlerOptions): Failed {
   const answer = (
-    error: StatusError,
+    { status, headers, code }: StatusError,
     { raw }: FastifyRequest,
     exchange: Exchange | null,
     reply: FastifyReply,
   ): void => {
-    if (exchange?.isSending) sendWithoutHooks({ request: raw, reply }, error)
+    const refusal = { status: code, json: JSON.stringify(boundedStatus(status, maxCauseBytes)), headers }
+    if (exchange?.isSending) sendWithoutHooks({ request: raw, reply }, refusal)
     // What a user was warned of belongs to a refusal as well.
-    else if (exchange?.user) sendStatusError(exchange, error, errorEncoding(raw.headers.accept))
-    else sendStatusError({ request: raw, reply }, error)
+    else if (exchange?.user) sendJson(exchange, refusal, errorEncoding(raw.headers.accept))
+    else sendJson({ request: raw, reply }, refusal)
   }
   return (error, request, reply) => {
     const exchange = request.exchange as Exchange | null

@@ -5,7 +5,9 @@
 import type { Option, OptionType } from '../../../shared/config/option.ts'
 import { durationFrom, wholeNumber } from '../../../shared/config/option-types.ts'
 import type { Limit } from '../../../shared/limits/reached-limits.ts'
-import { workLimits } from '../../work-limits.ts'
+import { maxManagedFields } from '../../patch/structured-merge/field-count.ts'
+import { maxDefaultBytes } from '../../schema/defaulting.ts'
+import { defaultWorkLimits, type WorkLimits } from '../../work-limits.ts'
 
 interface LimitRow extends Limit {
   /** Absent: it cannot be changed. */
@@ -100,7 +102,7 @@ const settable = rows({
   },
   maxRequestBodyValues: {
     type: number(1_000, 100_000_000),
-    default: workLimits.bodyValues,
+    default: defaultWorkLimits.bodyValues,
     what: 'objects, lists and their members in the body of a request; an object in a list counts for a quarter of the fields of its type',
     beyond: 'it gets 413',
   },
@@ -124,19 +126,19 @@ const settable = rows({
   },
   maxStatusCauseBytes: {
     type: bytes(KiB, 64 * MiB),
-    default: workLimits.statusCauseBytes,
+    default: defaultWorkLimits.causeBytes,
     what: 'bytes of the causes in a Status that refuses a request, and half of those of its message',
     beyond: 'the rest is counted and left out',
   },
   maxSchemaSteps: {
     type: number(1_000, 100_000_000),
-    default: workLimits.schemaSteps,
+    default: defaultWorkLimits.schemaSteps,
     what: 'values of a custom resource, each counted for each schema that it is held against',
     beyond: 'the check ends, and the object is refused',
   },
   maxCelSteps: {
     type: number(1_000, 100_000_000),
-    default: workLimits.celSteps,
+    default: defaultWorkLimits.celSteps,
     what: "cost of one evaluation of a CEL expression, in Kubernetes' units; ten times as much for all of one object",
     beyond: 'it fails: "actual cost limit exceeded"',
   },
@@ -169,19 +171,19 @@ const fixed = rows({
     beyond: 'the connection ends (ENHANCE_YOUR_CALM)',
   },
   managedFields: {
-    default: workLimits.managedFields,
+    default: maxManagedFields,
     shown: '50,000',
     what: 'fields of an object whose owners are kept in `metadata.managedFields`',
     beyond: 'a create or an update keeps none, and a server-side apply gets 413',
   },
   schemaDefaults: {
-    default: workLimits.defaultBytes,
+    default: maxDefaultBytes,
     shown: '3 MiB',
     what: 'bytes that the defaults of its schema add to a custom resource',
     beyond: 'the write gets 400',
   },
   storedObject: {
-    default: workLimits.objectBytes,
+    default: defaultWorkLimits.objectBytes,
     shown: 'three times `maxRequestBodyBytes`',
     what: 'bytes of an object as it is stored, with its managedFields',
     beyond: 'the write gets 413',
@@ -217,4 +219,16 @@ export const limitOptions: Record<SettableLimit, Option<number>> = byName(({ typ
 export const limitsOf = (settings: Partial<Limits>): Limits => ({
   ...defaultLimits,
   ...Object.fromEntries(entries.flatMap(([name]) => (settings[name] === undefined ? [] : [[name, settings[name]]]))),
+})
+
+/** An object may grow by patches, and by its managedFields. */
+const storedPerBody = 3
+
+/** Returns the limits of those parts of a server that know no HTTP. */
+export const workLimitsOf = (limits: Limits): WorkLimits => ({
+  celSteps: limits.maxCelSteps,
+  bodyValues: limits.maxRequestBodyValues,
+  schemaSteps: limits.maxSchemaSteps,
+  objectBytes: storedPerBody * limits.maxRequestBodyBytes,
+  causeBytes: limits.maxStatusCauseBytes,
 })

@@ -76,44 +76,48 @@ function fromBody(body: unknown): DeleteOptions {
 }
 
 /**
- * Parses the body by its media type. Returns undefined for an empty body. Throws a StatusError for an unknown media
- * type.
+ * Parses the body by its media type. Resolves to undefined for an empty body. Rejects with a StatusError for an unknown
+ * media type, and for more than `maxValues` values.
  */
-export async function parseDeleteBody(bytes: Buffer, contentType: string | undefined): Promise<unknown> {
+export async function parseDeleteBody(
+  bytes: Buffer,
+  contentType: string | undefined,
+  maxValues: number,
+): Promise<unknown> {
   if (bytes.length === 0) return undefined
   switch (mediaType(contentType)) {
     case 'application/json':
-      return parseJson(bytes.toString('utf8'))
+      return parseJson(bytes.toString('utf8'), maxValues)
     case 'application/yaml':
-      return parseYamlOptions(bytes.toString('utf8'))
+      return parseYamlOptions(bytes.toString('utf8'), maxValues)
     case 'application/vnd.kubernetes.protobuf':
-      return parseProtobufOptions(bytes)
+      return parseProtobufOptions(bytes, maxValues)
     default:
       throw unknownMediaType()
   }
 }
 
-async function parseYamlOptions(text: string): Promise<unknown> {
+async function parseYamlOptions(text: string, maxValues: number): Promise<unknown> {
   try {
-    return (await parseYaml(text)).value
+    return (await parseYaml(text, maxValues)).value
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     throw badRequest(error.message)
   }
 }
 
-async function parseProtobufOptions(bytes: Buffer): Promise<unknown> {
+async function parseProtobufOptions(bytes: Buffer, maxValues: number): Promise<unknown> {
   const { decodeProtobuf, ProtobufError } = await import('../../protobuf/decode.ts')
   try {
-    return decodeProtobuf(bytes)
+    return decodeProtobuf(bytes, undefined, maxValues)
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error
     throw badRequest(error.message)
   }
 }
 
-function parseJson(text: string): unknown {
-  checkJsonValues(text)
+function parseJson(text: string, maxValues: number): unknown {
+  checkJsonValues(text, maxValues)
   try {
     return parseExact(text)
   } catch {

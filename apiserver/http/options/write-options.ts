@@ -6,11 +6,14 @@ import type { WriteOptions } from '../../registry/write-context.ts'
 import { forbidden, invalid, invalidObject, notSupported, tooLong } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import type { FieldValidation } from '../../validation/request-body.ts'
+import type { WorkLimits } from '../../work-limits.ts'
 import type { Exchange } from '../exchange.ts'
 import { booleanParameter, noQuery, type Query } from '../request-info.ts'
 
 /** Create-, Update- and PatchOptions: the query parameters of writes. */
 export interface ParsedWriteOptions extends WriteOptions {
+  /** The server's limits, within which the body is read. */
+  limits: WorkLimits
   fieldValidation: FieldValidation
   /** Whether `fieldManager` was the client's own word. */
   fieldManagerGiven: boolean
@@ -23,12 +26,12 @@ const validations = ['', 'Ignore', 'Strict', 'Warn']
 const maxManagerBytes = 128
 
 export function parseWriteOptions(
-  { info: { query }, request, warnings }: Exchange,
+  { info: { query }, limits, request, warnings }: Exchange,
   kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
   patch?: { isApply: boolean },
 ): ParsedWriteOptions {
   if (query === noQuery && !patch?.isApply)
-    return { ...byDefault, fieldManager: managerOf(request), ...fenceIn(request), warn: warnings.add }
+    return { ...byDefault, limits, fieldManager: managerOf(request), ...fenceIn(request), warn: warnings.add }
   const errors: FieldErrors = []
   checkTimeout(query)
   const fieldManager = query.get('fieldManager') ?? ''
@@ -56,6 +59,7 @@ export function parseWriteOptions(
     fieldManagerGiven: fieldManager !== '',
     fieldValidation: (fieldValidation || 'Warn') as FieldValidation,
     force: booleanParameter(query, 'force'),
+    limits,
     ...fenceIn(request),
     warn: warnings.add,
   }

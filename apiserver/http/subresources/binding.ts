@@ -39,8 +39,9 @@ async function createBinding(
   const { encoding } = negotiateWithoutTable(request.headers.accept)
   const options = parseWriteOptions(exchange, 'CreateOptions')
   const raw = { bytes: await exchange.smallBody(), contentType: request.headers['content-type'] }
-  const { body, text, strictErrors } = await readBodyAs(raw, { kind: binding.kind, ...options })
-  const { object } = decodeBody(binding, body, { fieldValidation: options.fieldValidation, text, strictErrors })
+  const reading = { kind: binding.kind, fieldValidation: options.fieldValidation, maxValues: options.limits.bodyValues }
+  const { body, ...parsed } = await readBodyAs(raw, reading)
+  const { object } = decodeBody(binding, body, { ...reading, ...parsed })
   const { namespace } = target
   const scope = { definition, namespace, name: name ?? object.metadata.name ?? '', user }
   await bind(api.registry, scope, object as unknown as Binding, options)

@@ -68,13 +68,14 @@ export async function evictPod(
 
 async function readEviction(
   exchange: ResourceExchange['exchange'],
-  { fieldValidation }: ReturnType<typeof parseWriteOptions>,
+  { fieldValidation, limits }: ReturnType<typeof parseWriteOptions>,
 ): Promise<Eviction> {
   const raw = { bytes: await exchange.smallBody(), contentType: exchange.request.headers['content-type'] }
-  const { body, text, strictErrors } = await readBodyAs(raw, { ...eviction, fieldValidation })
+  const reading = { kind: eviction.kind, fieldValidation, maxValues: limits.bodyValues }
+  const { body, ...parsed } = await readBodyAs(raw, reading)
   // The older version is the same object.
   if (body.apiVersion === 'policy/v1beta1') body.apiVersion = 'policy/v1'
-  return decodeBody(eviction, body, { fieldValidation, text, strictErrors }).object as Eviction
+  return decodeBody(eviction, body, { ...reading, ...parsed }).object as Eviction
 }
 
 /** Takes the eviction from the budget that covers the pod; throws when it has none left. */

@@ -81,7 +81,9 @@ export const patchScale: WriteHandler = async (api, context) => {
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: false })
   const text = (await exchange.smallBody()).toString('utf8')
   return write(api, context, options, (current) => {
-    const read = readPatch(type, text, { schema: definition.schema, fieldValidation: options.fieldValidation })
+    const { fieldValidation, limits } = options
+    const { schema } = definition
+    const read = readPatch(type, text, { schema, fieldValidation, maxValues: limits.bodyValues })
     return patched(definition, current, read, options) as Scale
   })
 }
@@ -94,14 +96,15 @@ const applyWorkloadScale: WriteHandler = async (api, context) => {
   const { exchange } = context
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
   const config = await readConfig((await exchange.smallBody()).toString('utf8'), options)
-  const { fieldManager: manager, force } = options
+  const { fieldManager: manager, force, limits } = options
   const isApply = true
   return write(api, { ...context, isApply }, options, (current, { name }, object) => {
     checkType(definition, config)
     const live = withOwners(current, object, specReplicas)
     const time = toTime(api.clock.now())
-    const merged = applyFields(definition, live, config, { manager, force, subresource: 'scale', time })
-    const scale = decodeMerged(definition, merged, config) as Scale
+    const request = { manager, force, subresource: 'scale', time, maxCauseBytes: limits.causeBytes }
+    const merged = applyFields(definition, live, config, request)
+    const scale = decodeMerged(definition, merged, config, limits.bodyValues) as Scale
     checkName(scale.metadata.name, name)
     return scale
   })
@@ -119,7 +122,8 @@ const withOwners = (scale: Scale, object: KubeObject, path: FieldsV1): Scale => 
  */
 const applyCustomScale: WriteHandler = async (api, { exchange, definition: resource, target }) => {
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
-  const { value: body } = await parseYaml((await exchange.smallBody()).toString('utf8'))
+  const { bodyValues, causeBytes } = options.limits
+  const { value: body } = await parseYaml((await exchange.smallBody()).toString('utf8'), bodyValues)
   const value = body as Scale | null
   const { apiVersion, kind } = value ?? {}
   if (kind && (kind !== 'Scale' || apiVersion !== 'autoscaling/v1'))
@@ -133,7 +137,10 @@ const applyCustomScale: WriteHandler = async (api, { exchange, definition: resou
     (entry) => entry.manager !== options.fieldManager && !isEmpty(intersection(fieldsOf(entry), path)),
   )
   if (!options.force && owners.length > 0 && wanted !== access.specReplicas(object))
-    throw applyConflict(owners.map((entry) => ({ entry, fields: specReplicas })))
+    throw applyConflict(
+      owners.map((entry) => ({ entry, fields: specReplicas })),
+      causeBytes,
+    )
   throw plainError(
     `failed to convert new object (${value?.metadata?.namespace ?? ''}/${target.name}; autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid group/version: autoscaling/v1`,
   )

@@ -42,10 +42,12 @@ export async function apply(api: ApiContext, { exchange, definition, target }: R
       async transform(current) {
         config ??= await readConfig(body.toString('utf8'), options)
         checkType(definition, config)
-        const { fieldManager: manager, force } = options
+        const { fieldManager: manager, force, limits } = options
         const time = toTime(api.clock.now())
-        const merged = applyFields(definition, current?.(), config, { manager, force, subresource, time })
-        const object = decodeMerged(definition, merged, config)
+        const maxCauseBytes = limits.causeBytes
+        const request = { manager, force, subresource, time, maxCauseBytes }
+        const merged = applyFields(definition, current?.(), config, request)
+        const object = decodeMerged(definition, merged, config, limits.bodyValues)
         checkName(object.metadata.name, name)
         if (!current && object.metadata.uid) throw uidMismatch(definition, name, object.metadata.uid)
         definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
@@ -62,8 +64,8 @@ export async function apply(api: ApiContext, { exchange, definition, target }: R
  * Reads the applied configuration as plain data. JSON is read as YAML. Throws a StatusError (400) for malformed YAML
  * and for anything but an object; duplicate keys are an error or a warning, as `fieldValidation` says.
  */
-export async function readConfig(text: string, { fieldValidation, warn }: ParsedWriteOptions): Promise<Config> {
-  const { value, duplicates } = await readYaml(text)
+export async function readConfig(text: string, { fieldValidation, limits, warn }: ParsedWriteOptions): Promise<Config> {
+  const { value, duplicates } = await readYaml(text, limits.bodyValues)
   for (const duplicate of fieldValidation === 'Ignore' ? [] : duplicates) {
     const problem = `error converting YAML to JSON: ${duplicate}`
     if (fieldValidation === 'Strict') throw badRequest(`error strict decoding YAML: ${problem}`)
@@ -77,9 +79,9 @@ export async function readConfig(text: string, { fieldValidation, warn }: Parsed
   )
 }
 
-async function readYaml(text: string): ReturnType<typeof parseYaml> {
+async function readYaml(text: string, maxValues: number): ReturnType<typeof parseYaml> {
   try {
-    return await parseYaml(text)
+    return await parseYaml(text, maxValues)
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     throw badRequest(`error decoding YAML: error converting YAML to JSON: ${error.message}`)
@@ -102,6 +104,7 @@ export function decodeMerged(
   definition: ResourceDefinition,
   merged: Record<string, unknown>,
   config: Config,
+  maxValues: number,
 ): KubeObject {
   const refuse = (why: string): StatusError => {
     const type = typeOf(config)
@@ -114,7 +117,7 @@ export function decodeMerged(
   if (wrong) throw refuse(wrong)
   try {
     // Upstream drops the nulls that a custom resource's schema forbids from bodies, and not from what it has merged.
-    return (definition.custom?.decode(merged, 'keep') ?? decodeObject(definition, merged)).object
+    return (definition.custom?.decode(merged, 'keep') ?? decodeObject(definition, merged, maxValues)).object
   } catch (error) {
     if (error instanceof DecodeError) throw refuse(error.message).atLimit(error.limit)
     throw error

@@ -32,9 +32,9 @@ export async function readDeleteOptions(
   api: ApiContext,
   exchange: Exchange,
 ): Promise<{ deleteOptions: DeleteOptions; options: WriteOptions }> {
-  const { request, info, warnings } = exchange
+  const { request, info, limits, warnings } = exchange
   const bytes = await exchange.smallBody()
-  const body = await parseDeleteBody(bytes, request.headers['content-type'])
+  const body = await parseDeleteBody(bytes, request.headers['content-type'], limits.bodyValues)
   const { featureGates } = api.registry
   const deleteOptions = parseDeleteOptions(body, info.query, { featureGates, warn: warnings.add })
   return {

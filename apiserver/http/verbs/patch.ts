@@ -29,7 +29,9 @@ export async function patch(api: ApiContext, { exchange, definition, target }: R
       uidIsPrecondition: false,
       createAbsent: 'never',
       transform(current) {
-        const read = readPatch(type, text, { schema: definition.schema, fieldValidation: options.fieldValidation })
+        const { fieldValidation, limits } = options
+        const { schema } = definition
+        const read = readPatch(type, text, { schema, fieldValidation, maxValues: limits.bodyValues })
         const object = patched(definition, current!(), read, options)
         checkName(object.metadata.name, name)
         definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
@@ -47,12 +49,15 @@ export function patched(
   definition: ResourceDefinition,
   current: KubeObject,
   { apply, strictErrors, show, sortsProblems }: Patch,
-  { fieldValidation, warn }: ParsedWriteOptions,
+  { fieldValidation, limits, warn }: ParsedWriteOptions,
 ): KubeObject {
   const document = apply({ kind: definition.kind, apiVersion: apiVersionOf(definition), ...current })
   const reset = resetsManagedFields(document)
   try {
-    const decoded = decodeBody(definition, document as Record<string, unknown>, { fieldValidation: 'Warn' })
+    const decoded = decodeBody(definition, document as Record<string, unknown>, {
+      fieldValidation: 'Warn',
+      maxValues: limits.bodyValues,
+    })
     if (reset) decoded.object.metadata.managedFields = []
     if (fieldValidation === 'Ignore') return decoded.object
     const unknown = sortsProblems ? decoded.strictErrors.sort() : decoded.strictErrors

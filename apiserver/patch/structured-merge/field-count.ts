@@ -1,4 +1,5 @@
-import { workLimits } from '../../work-limits.ts'
+/** Fields whose owners are kept: for an object of as many, a real server's store has no room either. */
+export const maxManagedFields = 50_000
 
 /** The fields of an object are too many for their owners to be kept. */
 export class TooManyFields extends Error {}
@@ -8,12 +9,12 @@ let left = 0
 
 /** A set is about to be made. */
 export function beginCount(): void {
-  left = workLimits.managedFields
+  left = maxManagedFields
 }
 
 /**
  * Counts fields before they are added to the set. Throws {@link TooManyFields} when the set would have more than
- * `workLimits.managedFields`.
+ * {@link maxManagedFields}.
  */
 export function countFields(fields: number): void {
   left -= fields

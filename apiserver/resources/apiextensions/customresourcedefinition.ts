@@ -35,14 +35,14 @@ export const customresourcedefinition = resource<CustomResourceDefinition>({
       crd.status = structuredClone(old.status)
       rememberStorageVersion(crd)
     },
-    validate: (crd, errors) => {
+    validate: (crd, errors, { limits }) => {
       validateName(crd, errors)
-      errors.push(...validateDefinition(crd))
+      errors.push(...validateDefinition(crd, undefined, limits))
     },
     validateUpdate: (crd, old, errors, context) => {
       if (context.subresource === 'status') return
       errors.push(
-        ...validateDefinition(crd, old),
+        ...validateDefinition(crd, old, context.limits),
         ...validateDefinitionUpdate(crd, old, { established: isConditionTrue(old, 'Established') }),
       )
     },

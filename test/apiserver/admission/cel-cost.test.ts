@@ -3,6 +3,9 @@ import t from 'tap'
 import { allHold } from '../../../apiserver/admission/cel/match-conditions.ts'
 import { violations } from '../../../apiserver/admission/policies/evaluate.ts'
 import type { ValidatingAdmissionPolicy } from '../../../apiserver/admission/policies/policy.ts'
+import { defaultWorkLimits } from '../../../apiserver/work-limits.ts'
+
+const { celSteps } = defaultWorkLimits
 
 const words = Array.from({ length: 100_000 }, (_, index) => `w${index}`)
 const known = { object: words }
@@ -17,27 +20,33 @@ const policy = (spec: object): ValidatingAdmissionPolicy =>
   ({ metadata: { name: 'p' }, spec: { failurePolicy: 'Fail', ...spec } }) as unknown as ValidatingAdmissionPolicy
 
 t.test('validations share a budget', async (t) => {
-  t.strictSame(violations(policy({ validations: many(9) }), known), [])
-  t.match(violations(policy({ validations: many(16) }), known), [{ message: OUT_OF_BUDGET, limit: 'maxCelSteps' }])
-  t.strictSame(violations(policy({ validations: many(16), failurePolicy: 'Ignore' }), known), [])
+  t.strictSame(violations(policy({ validations: many(9) }), known, celSteps), [])
+  t.match(violations(policy({ validations: many(16) }), known, celSteps), [
+    { message: OUT_OF_BUDGET, limit: 'maxCelSteps' },
+  ])
+  t.strictSame(violations(policy({ validations: many(16), failurePolicy: 'Ignore' }), known, celSteps), [])
 })
 
 t.test('variables are paid by the budget', async (t) => {
   const variables = many(16)
   const expression = variables.map(({ name }) => `variables.${name}`).join(' && ')
-  t.match(violations(policy({ variables, validations: [{ expression }] }), known), [{ message: OUT_OF_BUDGET }])
+  t.match(violations(policy({ variables, validations: [{ expression }] }), known, celSteps), [
+    { message: OUT_OF_BUDGET },
+  ])
 })
 
 t.test('messages are paid by the budget', async (t) => {
   const messageExpression = "object.all(a, a != '') ? 'long' : 'short'"
   const validations = Array.from({ length: 30 }, () => ({ expression: 'false', messageExpression }))
-  t.match(violations(policy({ validations }), known), [{ message: `failed messageExpression: ${OUT_OF_BUDGET}` }])
+  t.match(violations(policy({ validations }), known, celSteps), [
+    { message: `failed messageExpression: ${OUT_OF_BUDGET}` },
+  ])
 })
 
 t.test('match conditions share a smaller one', async (t) => {
-  t.equal(allHold(many(2), known), true)
-  t.throws(() => allHold(many(5), known), { message: OUT_OF_BUDGET })
-  t.throws(() => allHold([{ expression: 'object.all(a, object.all(b, a != b || true))' }], known), {
+  t.equal(allHold(many(2), known, celSteps), true)
+  t.throws(() => allHold(many(5), known, celSteps), { message: OUT_OF_BUDGET })
+  t.throws(() => allHold([{ expression: 'object.all(a, object.all(b, a != b || true))' }], known, celSteps), {
     message: /resulted in error: operation cancelled: actual cost limit exceeded/,
   })
 })

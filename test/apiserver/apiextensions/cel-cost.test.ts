@@ -5,6 +5,7 @@ import type { CustomResourceDefinition } from '../../../apiserver/apiextensions/
 import { validateDefinition } from '../../../apiserver/apiextensions/validity/spec-rules.ts'
 import type { JSONSchemaProps } from '../../../apiserver/schema/json-schema.ts'
 import { errorBody } from '../../../apiserver/validation/field-error.ts'
+import { defaultWorkLimits } from '../../../apiserver/work-limits.ts'
 
 const text: JSONSchemaProps = { type: 'string' }
 const list: JSONSchemaProps = { type: 'array', items: text }
@@ -16,7 +17,7 @@ const STOPPED = /actual cost limit exceeded|running out of cost budget/
 function check(rules: string[], value: object, message?: string): string[] {
   const validations = rules.map((rule) => ({ rule, ...(message && { messageExpression: message }) }))
   const schema: JSONSchemaProps = { type: 'object', properties, 'x-kubernetes-validations': validations }
-  return (rulesOf(schema)?.(value, undefined, schema, '') ?? []).map(errorBody)
+  return (rulesOf(schema, defaultWorkLimits.celSteps)?.(value, undefined, schema, '') ?? []).map(errorBody)
 }
 
 const long = 'abcdefghij'.repeat(100_000)
@@ -116,7 +117,7 @@ t.test('an estimate refuses a new schema, and not one that was accepted before',
     } as unknown as CustomResourceDefinition
   }
   const refused = (now: CustomResourceDefinition, before?: CustomResourceDefinition): string[] =>
-    validateDefinition(now, before).map(({ field, detail }) => `${field}: ${detail}`)
+    validateDefinition(now, before, defaultWorkLimits).map(({ field, detail }) => `${field}: ${detail}`)
   const field = 'spec.validation.openAPIV3Schema.properties[list].x-kubernetes-validations[0].rule'
   const hint =
     '(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)'

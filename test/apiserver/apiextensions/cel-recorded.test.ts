@@ -4,6 +4,7 @@ import t from 'tap'
 import { rulesOf } from '../../../apiserver/apiextensions/cel/rule-check.ts'
 import { compileRules } from '../../../apiserver/apiextensions/cel/rule-compiler.ts'
 import type { JSONSchemaProps } from '../../../apiserver/schema/json-schema.ts'
+import { defaultWorkLimits } from '../../../apiserver/work-limits.ts'
 
 const recorded = JSON.parse(readFileSync(new URL('../../golden/cel/rules.json', import.meta.url), 'utf8')) as {
   schema: JSONSchemaProps
@@ -26,7 +27,7 @@ function answer(rule: string): string {
   const schema: JSONSchemaProps = { ...recorded.schema, 'x-kubernetes-validations': [{ rule }] }
   for (const compiled of compileRules(schema, true).rules)
     if (!('holds' in compiled)) return `refused: ${compiled.text}`.replace(/selfType\d+/g, 'selfType')
-  const [error] = rulesOf(schema)?.(object, undefined, schema, '') ?? []
+  const [error] = rulesOf(schema, defaultWorkLimits.celSteps)?.(object, undefined, schema, '') ?? []
   if (error === undefined) return 'holds'
   const detail = error.detail ?? ''
   if (detail === `failed rule: ${rule.trim()}`) return 'fails'

@@ -3,8 +3,12 @@ import t from 'tap'
 import { rulesOf } from '../../../apiserver/apiextensions/cel/rule-check.ts'
 import { compileRules } from '../../../apiserver/apiextensions/cel/rule-compiler.ts'
 import type { JSONSchemaProps } from '../../../apiserver/schema/json-schema.ts'
+import { SchemaWork } from '../../../apiserver/schema/schema-work.ts'
 import { validateValue } from '../../../apiserver/schema/value-validator.ts'
 import { errorBody } from '../../../apiserver/validation/field-error.ts'
+import { defaultWorkLimits } from '../../../apiserver/work-limits.ts'
+
+const { celSteps } = defaultWorkLimits
 
 const text: JSONSchemaProps = { type: 'string' }
 const integer: JSONSchemaProps = { type: 'integer' }
@@ -42,7 +46,7 @@ const value = {
 function check(rule: string): string[] {
   const schema: JSONSchemaProps = { type: 'object', properties, 'x-kubernetes-validations': [{ rule }] }
   for (const compiled of compileRules(schema, false).rules) if (!('holds' in compiled)) return [compiled.text]
-  return (rulesOf(schema)?.(value, undefined, schema, 'spec') ?? []).map(errorBody)
+  return (rulesOf(schema, celSteps)?.(value, undefined, schema, 'spec') ?? []).map(errorBody)
 }
 
 const holding = [
@@ -124,7 +128,7 @@ t.test('a rule that fails to run is told by its message', async (t) => {
       { rule: 'self.port.startsWith("h")', message: 'the port is a name' },
     ],
   }
-  t.strictSame((rulesOf(schema)?.(value, undefined, schema, 'spec') ?? []).map(errorBody), [
+  t.strictSame((rulesOf(schema, celSteps)?.(value, undefined, schema, 'spec') ?? []).map(errorBody), [
     'Invalid value: "object": index out of bounds: 5 evaluating rule: each item has a port',
     `Invalid value: "object": 'no such overload': call arguments did not match a supported operator, function or macro signature for rule: the port is a name`,
   ])
@@ -138,7 +142,7 @@ t.test('what did not change is not held against the writer, but for what depends
     'x-kubernetes-validations': [{ rule: 'self.other > oldSelf.other', message: 'other grows' }],
   }
   const check = (now: object, before: object): string[] =>
-    (rulesOf(schema)?.(now, before, schema, '') ?? []).map(({ field }) => field ?? '')
+    (rulesOf(schema, celSteps)?.(now, before, schema, '') ?? []).map(({ field }) => field ?? '')
   t.strictSame(check({ list: [2], n: 4, other: 2 }, { list: [2], n: 4, other: 1 }), [])
   t.strictSame(check({ list: [2, 3], n: 4, other: 2 }, { list: [2], n: 4, other: 1 }), ['list[0]'])
   t.strictSame(check({ list: [2], n: 6, other: 1 }, { list: [2], n: 4, other: 1 }), ['<nil>', 'n'])
@@ -151,7 +155,7 @@ t.test('a fieldPath is named by fields and keys', async (t) => {
       properties: { ...properties, 'a.b': { type: 'object', properties: { c: text } } },
       'x-kubernetes-validations': [{ rule: 'false', fieldPath }],
     }
-    return (rulesOf(schema)?.(value, undefined, schema, 'spec') ?? []).map(({ field }) => field)
+    return (rulesOf(schema, celSteps)?.(value, undefined, schema, 'spec') ?? []).map(({ field }) => field)
   }
   t.strictSame(at(".nested['x']"), ['spec.nested.x'])
   t.strictSame(at("['a.b'].c"), ['spec.a.b.c'])
@@ -169,7 +173,8 @@ t.test('URLs that a browser would refuse or rewrite', async (t) => {
 
 t.test('allOf tells when no branch holds', async (t) => {
   const schema: JSONSchemaProps = { allOf: [{ enum: ['a'] }, { enum: ['b'] }] }
-  const said = (text: string): string[] => validateValue(text, schema, { path: 'spec' }).map(errorBody)
+  const said = (text: string): string[] =>
+    validateValue(text, schema, { path: 'spec', work: new SchemaWork(defaultWorkLimits) }).map(errorBody)
   t.ok(said('c').includes('Invalid value: "": "" must validate all the schemas (allOf). None validated'))
   t.ok(said('a').includes('Invalid value: "": "" must validate all the schemas (allOf)'))
 })
@@ -183,6 +188,6 @@ t.test('no rule runs for ever', async (t) => {
     ...text,
     'x-kubernetes-validations': [{ rule: 'duration(self) == duration("1s") || double(self + "x") > 1.0' }],
   }
-  t.equal(rulesOf(schema)?.(digits, undefined, schema, 'spec').length, 1)
+  t.equal(rulesOf(schema, celSteps)?.(digits, undefined, schema, 'spec').length, 1)
   t.ok(process.cpuUsage(started).user < 5_000_000, 'in a bounded time')
 })

@@ -16,6 +16,7 @@ import { customresourcedefinition } from '../../../apiserver/resources/apiextens
 import { createMemoryStorage } from '../../../apiserver/storage/memory.ts'
 import { decodeBody } from '../../../apiserver/validation/request-body.ts'
 import type { WebhookClient } from '../../../apiserver/webhook-client/webhook-client.ts'
+import { defaultWorkLimits } from '../../../apiserver/work-limits.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { realClock } from '../../../shared/clock/real-clock.ts'
 import { defaultFeatureGates } from '../../../shared/config/feature-gates.ts'
@@ -36,6 +37,7 @@ class Server {
       objects: new ObjectCaches({ catalog: new Catalog([customresourcedefinition]), storage }),
       clock: realClock,
       featureGates: defaultFeatureGates,
+      limits: defaultWorkLimits,
       random: Math.random,
     })
     this.#custom = new CustomResources({

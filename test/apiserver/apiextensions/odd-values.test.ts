@@ -6,12 +6,17 @@ import { requireNames, validateNames } from '../../../apiserver/apiextensions/va
 import { matchesFormat } from '../../../apiserver/schema/formats.ts'
 import type { JSONSchemaProps } from '../../../apiserver/schema/json-schema.ts'
 import { validateListTypes } from '../../../apiserver/schema/list-types.ts'
+import { SchemaWork } from '../../../apiserver/schema/schema-work.ts'
 import { validateValue } from '../../../apiserver/schema/value-validator.ts'
 import { errorBody } from '../../../apiserver/validation/field-error.ts'
 import type { FieldError } from '../../../apiserver/validation/field-errors.ts'
+import { defaultWorkLimits } from '../../../apiserver/work-limits.ts'
+
+const work = () => new SchemaWork(defaultWorkLimits)
 
 const said = (errors: readonly FieldError[]): string[] => errors.map((error) => `${error.field}: ${errorBody(error)}`)
-const check = (value: unknown, schema: JSONSchemaProps): string[] => said(validateValue(value, schema, { path: 'f' }))
+const check = (value: unknown, schema: JSONSchemaProps): string[] =>
+  said(validateValue(value, schema, { path: 'f', work: work() }))
 
 t.test('sizes do not end the checks, and what is required comes last', async (t) => {
   const schema = {
@@ -68,8 +73,10 @@ t.test('lists of type map end at what is no object', async (t) => {
   }
   const schema = { type: 'object', properties: { f: list } }
   const words = 'must be an object for an array of list-type map'
-  t.same(said(validateListTypes({ f: [{ k: 'a' }, 1, { k: 'a' }] }, schema)), [`f[1]: Invalid value: 1: ${words}`])
-  t.same(said(validateListTypes({ f: [null, { k: 'a' }] }, schema)), [])
+  t.same(said(validateListTypes({ f: [{ k: 'a' }, 1, { k: 'a' }] }, schema, work())), [
+    `f[1]: Invalid value: 1: ${words}`,
+  ])
+  t.same(said(validateListTypes({ f: [null, { k: 'a' }] }, schema, work())), [])
 })
 
 t.test('embedded resources have metadata as any object; a name may be missing', async (t) => {

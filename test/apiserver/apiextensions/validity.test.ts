@@ -7,6 +7,7 @@ import { customresourcedefinition } from '../../../apiserver/resources/apiextens
 import { errorBody } from '../../../apiserver/validation/field-error.ts'
 import type { FieldError } from '../../../apiserver/validation/field-errors.ts'
 import { dns1123Subdomain } from '../../../apiserver/validation/names.ts'
+import { defaultWorkLimits } from '../../../apiserver/work-limits.ts'
 import { defaultFeatureGates } from '../../../shared/config/feature-gates.ts'
 
 interface Step {
@@ -23,7 +24,7 @@ const recordings = (file: string): Scenario[] =>
     readFileSync(new URL(`../../golden/api/${file}`, import.meta.url), 'utf8').replaceAll('{{ns}}', 'ns'),
   ) as Scenario[]
 
-const context = { nowMs: 0, featureGates: defaultFeatureGates }
+const context = { nowMs: 0, featureGates: defaultFeatureGates, limits: defaultWorkLimits }
 function refusals(body: CustomResourceDefinition): string[] {
   const crd = structuredClone(body)
   crd.spec.names ??= { plural: '', kind: '' }

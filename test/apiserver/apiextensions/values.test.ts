@@ -10,6 +10,7 @@ import { sortedJson } from '../../../apiserver/schema/list-types.ts'
 import { DecodeError } from '../../../apiserver/validation/decoder.ts'
 import { errorBody } from '../../../apiserver/validation/field-error.ts'
 import type { FieldError } from '../../../apiserver/validation/field-errors.ts'
+import { defaultWorkLimits } from '../../../apiserver/work-limits.ts'
 import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
 import { defaultFeatureGates } from '../../../shared/config/feature-gates.ts'
 
@@ -35,7 +36,7 @@ const scenarios = parseExact(
   readFileSync(new URL('../../golden/api/crd.json', import.meta.url), 'utf8').replaceAll('{{ns}}', 'ns'),
 ) as { name: string; steps: Step[] }[]
 
-const context = { nowMs: 0, featureGates: defaultFeatureGates }
+const context = { nowMs: 0, featureGates: defaultFeatureGates, limits: defaultWorkLimits }
 
 /** The recordings show no instants. */
 const untimed = (text: string): string => text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>')
@@ -57,6 +58,7 @@ for (const { name, steps } of scenarios) {
         writtenUnderSchemaSince: 0,
         isTerminating: () => false,
         rulesOf,
+        limits: defaultWorkLimits,
       })
       const body = (step.body ?? parseExact(step.raw ?? '')) as Record<string, unknown>
       checkAnswer(t, definition, structuredClone(body), answer)

@@ -7,6 +7,7 @@ import type { ManagedKind } from '../../../apiserver/patch/managed-kind.ts'
 import { builtInType } from '../../../apiserver/patch/structured-merge/built-in.ts'
 import { decodeObject } from '../../../apiserver/validation/decoder.ts'
 import type { JsonMap } from '../../../apiserver/values/json-map.ts'
+import { defaultWorkLimits } from '../../../apiserver/work-limits.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 
 export type Json = JsonMap & { metadata?: JsonMap }
@@ -43,6 +44,7 @@ export class Stage {
     const merged = apply(this.kind, structuredClone(this.live) as unknown as Json, structuredClone(config), {
       manager,
       force,
+      maxCauseBytes: defaultWorkLimits.causeBytes,
       time: this.#time(),
       ...(subresource && { subresource }),
     })

@@ -10,8 +10,11 @@ import type { FieldErrors } from '../../../apiserver/validation/field-errors.ts'
 import { dns1123Subdomain } from '../../../apiserver/validation/names.ts'
 import { validateObjectMeta } from '../../../apiserver/validation/object-meta.ts'
 import { unifiedDiff } from '../../../apiserver/validation/unified-diff.ts'
+import { defaultWorkLimits } from '../../../apiserver/work-limits.ts'
 import type { KubeObject, Pod, Service } from '../../../shared/api/types.ts'
 import { defaultFeatureGates, type FeatureGates, featureGateNames } from '../../../shared/config/feature-gates.ts'
+
+const limits = defaultWorkLimits
 
 const allOff = Object.fromEntries(featureGateNames.map((name) => [name, false])) as FeatureGates
 const nowMs = Date.UTC(2026, 0, 1)
@@ -33,7 +36,7 @@ interface Created {
 /** What the registry does with a new object, without admission and storage. */
 function create(definition: ResourceDefinition, body: unknown, featureGates = defaultFeatureGates): Created {
   const { strategy, namespaced } = definition
-  const context: StrategyContext = { nowMs, featureGates, ...(namespaced && { namespace: NAMESPACE }) }
+  const context: StrategyContext = { nowMs, featureGates, limits, ...(namespaced && { namespace: NAMESPACE }) }
   const { object } = decodeObject(definition, structuredClone(body))
   object.metadata.generation = undefined
   object.metadata.uid = UID
@@ -64,7 +67,7 @@ t.test('every kind stands by its example', async (t) => {
         t.equal(definition.cells(object, nowMs).length, (definition.columns?.length ?? 0) + more, 'a cell a column')
       for (const read of Object.values(definition.selectableFields ?? {})) t.type(read(object), 'string')
       const again = structuredClone(object)
-      definition.strategy.applyDefaults?.(again, { nowMs, featureGates: defaultFeatureGates })
+      definition.strategy.applyDefaults?.(again, { nowMs, featureGates: defaultFeatureGates, limits })
       t.same(again, object, 'defaults of a defaulted object change nothing')
     })
   }
@@ -180,7 +183,7 @@ t.test('fields behind a gate that is off vanish, unless they are in use', async 
   t.same(delivery(on), { env: 'WHY' })
   t.equal(grace(on), 5)
   const update = structuredClone(on)
-  pods.strategy.prepareForUpdate?.(update, on, { nowMs, featureGates: allOff })
+  pods.strategy.prepareForUpdate?.(update, on, { nowMs, featureGates: allOff, limits })
   t.same(delivery(update), { env: 'WHY' }, 'a stored object keeps what it has')
 })
 
@@ -207,7 +210,7 @@ t.test('what may change in a pod, and how a refusal shows it', async (t) => {
     const object = structuredClone(old)
     change(object as unknown as Pod)
     const errors: FieldErrors = []
-    pods.strategy.validateUpdate?.(object, old, errors, { nowMs, featureGates: defaultFeatureGates })
+    pods.strategy.validateUpdate?.(object, old, errors, { nowMs, featureGates: defaultFeatureGates, limits })
     return errors.map((error) => `${error.field}: ${errorBody(error)}`)
   }
   const container = (pod: Pod) => pod.spec.containers[0] as Pod['spec']['containers'][number]
@@ -236,6 +239,7 @@ t.test('cluster IPs and node ports', async (t) => {
     nowMs,
     featureGates: defaultFeatureGates,
     namespace: 'default',
+    limits,
     serviceAddresses: addresses,
   }
   const begin = (spec: object, old?: Service): { spec: NonNullable<Service['spec']>; errors: string[] } => {

@@ -16,6 +16,7 @@ import { ObjectCaches } from '../../../apiserver/registry/object-caches.ts'
 import { Registry } from '../../../apiserver/registry/registry.ts'
 import { resources } from '../../../apiserver/resources/index.ts'
 import { createMemoryStorage } from '../../../apiserver/storage/memory.ts'
+import { defaultWorkLimits } from '../../../apiserver/work-limits.ts'
 import { type Kubelet, startKubelet } from '../../../kubelet/kubelet.ts'
 import { createSimulatedRuntime } from '../../../kubelet/runtime/simulated.ts'
 import { StatusError } from '../../../shared/api/status-error.ts'
@@ -42,6 +43,7 @@ function startStore(clock: VirtualClock): Client {
     objects: new ObjectCaches({ catalog, storage: createMemoryStorage() }),
     clock,
     featureGates: defaultFeatureGates,
+    limits: defaultWorkLimits,
     random: () => 0,
   })
   const log = pino({ level: 'silent' })

@@ -1,5 +1,6 @@
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { upgradeOf } from '../../../../shared/http/upgrades.ts'
+import type { WorkLimits } from '../../../work-limits.ts'
 import type { Bodies } from '../../body/bodies.ts'
 import { Exchange } from '../../exchange.ts'
 import type { Watchdog } from '../../limits/watchdog.ts'
@@ -12,6 +13,7 @@ const hasBody = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 interface RequestInfoOptions {
   watchdog: Watchdog
   bodies: Bodies
+  limits: WorkLimits
   monotonicMs(): number
 }
 
@@ -21,7 +23,7 @@ const paramsOf = ({ server, params }: FastifyRequest): RouteParams | undefined =
 
 /** Parses the URL in Kubernetes' grammar and makes the request's {@link Exchange}, which all later hooks need. */
 export const requestInfo =
-  ({ watchdog, bodies, monotonicMs }: RequestInfoOptions): onRequestHookHandler =>
+  ({ watchdog, bodies, limits, monotonicMs }: RequestInfoOptions): onRequestHookHandler =>
   (request, reply, done) => {
     const { raw, originalUrl } = request
     const method = saidMethod(raw)
@@ -29,6 +31,6 @@ export const requestInfo =
     watchdog.begins(raw, beganMs)
     if (hasBody.has(method)) raw.once('end', () => watchdog.begins(raw))
     const info = parseRequestInfo(method, withReason(method, originalUrl), paramsOf(request))
-    request.exchange = new Exchange({ request: raw, reply, info, upgrade: upgradeOf(raw), beganMs, bodies })
+    request.exchange = new Exchange({ request: raw, reply, info, upgrade: upgradeOf(raw), beganMs, bodies, limits })
     done()
   }
