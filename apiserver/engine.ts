@@ -18,7 +18,7 @@ import type { SharedDeletionRequests } from './registry/shared-deletion-requests
 import { admissionregistration } from './resources/admissionregistration/webhooks-and-policies/index.ts'
 import { customresourcedefinition } from './resources/apiextensions/customresourcedefinition.ts'
 import { createServiceAddresses } from './resources/core/service/addresses.ts'
-import { holdingOf } from './resources/core/service/shared.ts'
+import { holdingOf } from './resources/core/service/allocate-shared.ts'
 import type { Storage, StorageWatch } from './storage/storage.ts'
 import type { WatchBacklog } from './watchcache/watch-backlog.ts'
 import { serviceResolver } from './webhook-client/service-resolver.ts'

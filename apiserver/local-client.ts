@@ -1,7 +1,7 @@
 import { apiVersionOf } from '../shared/api/api-version.ts'
 import { mayHoldLarge, parseStored, toJson } from '../shared/api/exact-json.ts'
 import type { Leader } from '../shared/api/leader.ts'
-import { own } from '../shared/api/own.ts'
+import { ownValue } from '../shared/api/own-value.ts'
 import { badRequest, methodNotSupported, resourceNotFound } from '../shared/api/status-errors.ts'
 import type { Binding, KubeList, KubeObject, WatchEvent } from '../shared/api/types.ts'
 import type { Client, ListQuery, ObjectRef, PatchType, Resource, WatchQuery } from '../shared/client/client.ts'
@@ -111,7 +111,7 @@ class LocalClient implements Client {
     const namespace = options.namespace ?? metadata?.namespace
     if (options.subresource !== undefined) {
       const scope = this.#scopeOf(resource, { namespace, name: options.name ?? metadata.name ?? '' })
-      const create = own(creations, options.subresource)
+      const create = ownValue(creations, options.subresource)
       if (!create) throw methodNotSupported(scope.definition, 'create')
       return (await create(this.#api, scope, object, this.#writeOptions)) as T
     }

@@ -18,7 +18,6 @@ import { Guards } from './guards.ts'
 import type { ApiContext, Instruments } from './http/api-context.ts'
 import { type AppOptions, buildApp } from './http/app.ts'
 import { FlowControl } from './http/flow-control/flow-control.ts'
-import { type Listener, Transport } from './http/front/transport.ts'
 import type { RecordFeed } from './http/instruments/record/record-feed.ts'
 import { timeOfCluster } from './http/instruments/time-of-cluster.ts'
 import { workLimitsOf } from './http/limits/limits.ts'
@@ -28,6 +27,7 @@ import type { InjectedAnswer, InjectedRequest } from './http/plugins/injected-re
 import { createKubeletProxy } from './http/proxy/kubelet-proxy.ts'
 import { isServed } from './http/resources/resource-routes.ts'
 import { Roots } from './http/routing/paths.ts'
+import { type Listener, Transport } from './http/transport.ts'
 import { Faults } from './instruments/faults.ts'
 import { Journal } from './instruments/journal.ts'
 import { Snapshots } from './instruments/snapshot.ts'
@@ -36,8 +36,8 @@ import { labelSecret } from './label-secret.ts'
 import { createLocalClient, type LocalClientOptions } from './local-client.ts'
 import { pageHandles } from './page-handles.ts'
 import { Catalog } from './registry/catalog.ts'
-import { expiring } from './registry/expiring.ts'
 import { startExpiry } from './registry/expiry.ts'
+import { expiryRules } from './registry/expiry-rules.ts'
 import { ServedResources } from './registry/served-resources.ts'
 import { resources } from './resources/index.ts'
 import { Compaction } from './storage/compaction.ts'
@@ -284,7 +284,7 @@ function startExpiries(
   storage: Storage,
   { clock: { machine: clock }, terminationTtlMs, maxTerminations }: ApiServerConfig,
 ): { close(): void }[] {
-  const [events, records] = expiring(terminationTtlMs ?? defaultTerminationTtlMs)
+  const [events, records] = expiryRules(terminationTtlMs ?? defaultTerminationTtlMs)
   const terminations = { ...records, max: maxTerminations ?? defaultMaxTerminations }
-  return [events, terminations].map((expiring) => startExpiry({ storage, clock, ...expiring }))
+  return [events, terminations].map((rule) => startExpiry({ storage, clock, ...rule }))
 }

@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path'
-import { givenPlugins } from '../apiserver/http/plugins/given.ts'
+import { configuredPlugins } from '../apiserver/http/plugins/configured-plugins.ts'
 import { apiServerOptions } from '../apiserver/options.ts'
 import { createMovableClock } from '../shared/clock/movable-clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
@@ -68,7 +68,7 @@ export async function startServerProgram(
   const controlPlane = await startControlPlane({
     ...values,
     ...loops,
-    plugins: await givenPlugins(resolved, realClock),
+    plugins: await configuredPlugins(resolved, realClock),
     // By the kubelets' paths: each makes the folders where it is.
     volumesDir: join(dirname(resolve(certDir)), 'volumes'),
     joinUrl: values.bootstrapServer || values.kubeconfigServer,

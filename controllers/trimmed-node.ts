@@ -1,8 +1,8 @@
 import type { Node, ObjectMeta } from '../shared/api/types.ts'
-import type { Part } from './part.ts'
+import type { Trimmed } from './trimmed.ts'
 import { trimMetadata } from './trimmed-metadata.ts'
 
-export type TrimmedNodeStatus = Part<NonNullable<Node['status']>, 'allocatable' | 'conditions', 'nodeInfo'>
+export type TrimmedNodeStatus = Trimmed<NonNullable<Node['status']>, 'allocatable' | 'conditions', 'nodeInfo'>
 
 /**
  * Holds the fields of a node that control loops read. Thousands may be in memory: a loop that reads another field adds

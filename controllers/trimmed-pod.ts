@@ -1,12 +1,12 @@
 import { Interned } from '../shared/api/interned.ts'
 import { remembered } from '../shared/api/remembered.ts'
 import type { Container, ContainerStatus, ObjectMeta, Pod, PodSpec, PodStatus } from '../shared/api/types.ts'
-import type { Part } from './part.ts'
+import type { Trimmed } from './trimmed.ts'
 import { trimMetadata } from './trimmed-metadata.ts'
 
-export type TrimmedContainer = Part<Container, 'name' | 'resources' | 'ports' | 'restartPolicy', 'stdinOnce'>
+export type TrimmedContainer = Trimmed<Container, 'name' | 'resources' | 'ports' | 'restartPolicy', 'stdinOnce'>
 
-export type TrimmedPodSpec = Part<
+export type TrimmedPodSpec = Trimmed<
   PodSpec,
   | 'nodeName'
   | 'nodeSelector'
@@ -28,7 +28,7 @@ export type TrimmedPodSpec = Part<
  * Holds the fields of a pod's status that control loops read. Of the container statuses it keeps those that have ended
  * once; of init containers, those that failed or were restarted.
  */
-export type TrimmedPodStatus = Part<
+export type TrimmedPodStatus = Trimmed<
   PodStatus,
   | 'phase'
   | 'reason'

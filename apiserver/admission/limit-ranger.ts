@@ -1,5 +1,5 @@
 import type { V1LimitRangeItem } from '@kubernetes/client-node'
-import { own } from '../../shared/api/own.ts'
+import { ownValue } from '../../shared/api/own-value.ts'
 import { compareQuantities, quantityMilliValue } from '../../shared/api/quantity.ts'
 import { podResources, type ResourceList } from '../../shared/api/resource-list.ts'
 import { forbidden } from '../../shared/api/status-errors.ts'
@@ -74,7 +74,7 @@ function fill(container: Container, kind: string, defaults: Required<Amounts>): 
   const told: string[] = []
   for (const which of ['requests', 'limits'] as const) {
     const given = container.resources?.[which] ?? {}
-    const missing = Object.keys(defaults[which]).filter((name) => own(given, name) === undefined)
+    const missing = Object.keys(defaults[which]).filter((name) => ownValue(given, name) === undefined)
     if (missing.length === 0) continue
     const added = Object.fromEntries(missing.map((name) => [name, defaults[which][name]!]))
     container.resources = { ...container.resources, [which]: { ...given, ...added } }
@@ -108,7 +108,7 @@ function amountErrors(limit: Limit, { requests = {}, limits = {} }: Amounts, req
   const errors: string[] = []
   const usage = (extreme: string, name: string, bound: string) => `${extreme} ${name} usage per ${type} is ${bound}`
   for (const [name, bound] of sorted(min)) {
-    const [asked, most] = [own(requests, name), own(limits, name)]
+    const [asked, most] = [ownValue(requests, name), ownValue(limits, name)]
     if (asked === undefined) errors.push(`${usage('minimum', name, bound)}.  No request is specified`)
     else if (compareQuantities(asked, bound) < 0)
       errors.push(`${usage('minimum', name, bound)}, but request is ${asked}`)
@@ -116,7 +116,7 @@ function amountErrors(limit: Limit, { requests = {}, limits = {} }: Amounts, req
       errors.push(`${usage('minimum', name, bound)}, but limit is ${most}`)
   }
   for (const [name, bound] of sorted(max)) {
-    const [asked, most] = [own(requests, name), own(limits, name)]
+    const [asked, most] = [ownValue(requests, name), ownValue(limits, name)]
     const word = requestsOnly ? 'request' : 'limit'
     if (most === undefined) errors.push(`${usage('maximum', name, bound)}.  No ${word} is specified`)
     else if (compareQuantities(most, bound) > 0) errors.push(`${usage('maximum', name, bound)}, but ${word} is ${most}`)
@@ -124,7 +124,7 @@ function amountErrors(limit: Limit, { requests = {}, limits = {} }: Amounts, req
       errors.push(`${usage('maximum', name, bound)}, but request is ${asked}`)
   }
   for (const [name, bound] of sorted(ratios))
-    errors.push(...ratioErrors(name, { type, bound }, own(requests, name), own(limits, name)))
+    errors.push(...ratioErrors(name, { type, bound }, ownValue(requests, name), ownValue(limits, name)))
   return errors
 }
 

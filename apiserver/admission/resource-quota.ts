@@ -1,5 +1,5 @@
 import type { V1ResourceQuotaSpec, V1ResourceQuotaStatus } from '@kubernetes/client-node'
-import { own } from '../../shared/api/own.ts'
+import { ownValue } from '../../shared/api/own-value.ts'
 import { compareQuantities, isNegativeQuantity, isZeroQuantity } from '../../shared/api/quantity.ts'
 import { addLists, maskList, type ResourceList, subtractLists } from '../../shared/api/resource-list.ts'
 import { StatusError } from '../../shared/api/status-error.ts'
@@ -96,7 +96,7 @@ function chargesOf(attributes: AdmissionAttributes, quotas: Quota[], nowMs: numb
     const why =
       definition.plural === 'pods' && definition.group === '' ? unsaid(object as unknown as Pod, names) : undefined
     if (why !== undefined) throw refuse(`failed quota: ${name}: ${why}`)
-    const unknown = names.filter((resource) => own(quota.status?.used, resource) === undefined).sort()
+    const unknown = names.filter((resource) => ownValue(quota.status?.used, resource) === undefined).sort()
     if (unknown.length > 0) throw refuse(`status unknown for quota: ${name}, resources: ${unknown.join(',')}`)
   }
   const usage = usageOf(definition, object!, nowMs)

@@ -215,7 +215,7 @@ export interface SharedServiceAddresses {
   give(service: KubeObject, holding: ServiceHolding): Promise<void>
 }
 /** Holds what a write has allocated to its object, and what the object had before. */
-export interface Taking {
+export interface Allocation {
   /** The write has stored the object, as it is now; or nothing. Never rejects. */
   end(isStored: boolean): Promise<void>
 }
@@ -235,7 +235,7 @@ export interface Strategy<T extends Stored = KubeObject> {
     old: T | undefined,
     errors: FieldErrors,
     context: StrategyContext,
-  ): undefined | Taking | Promise<Taking | undefined>
+  ): undefined | Allocation | Promise<Allocation | undefined>
   /** Gives back what `begin` took for an object that is gone. A promise where other servers take from the same. */
   afterDelete?(object: T, context: StrategyContext): void | Promise<void>
   /** Before validation of a create: clears or sets what the server owns (e.g. status). */

@@ -1,4 +1,4 @@
-import { own } from '../../shared/api/own.ts'
+import { ownValue } from '../../shared/api/own-value.ts'
 
 /**
  * Describes the endpoint of a subresource where it differs from others. A name means the same for every kind:
@@ -37,4 +37,4 @@ const ordinary: SubresourceTraits = {}
 
 /** `subresource`: as in the path of a request, also one that no kind has; undefined for the object itself. */
 export const traitsOf = (subresource: string | undefined): SubresourceTraits =>
-  (subresource === undefined ? undefined : own(traits, subresource)) ?? ordinary
+  (subresource === undefined ? undefined : ownValue(traits, subresource)) ?? ordinary

@@ -9,6 +9,7 @@ import type { FieldErrors } from '../validation/field-errors.ts'
 import { dns1123Subdomain } from '../validation/names.ts'
 import { validateObjectMeta } from '../validation/object-meta.ts'
 import type { AdmissionAttributes } from './admission-plugin.ts'
+import { allocatesByName, writeAllocated } from './allocated-write.ts'
 import {
   checkAdmittedObject,
   checkNewObject,
@@ -20,7 +21,6 @@ import { generateName } from './generate-name.ts'
 import { objectKey } from './keys.ts'
 import { afterAdmission, dedupOwners } from './owner-references.ts'
 import { asShown, encodeWrite, type StoredObject } from './stored-object.ts'
-import { holding, takesByName } from './taking.ts'
 import { warnOfReason } from './termination-reason.ts'
 import type { RequestScope, WriteOptions } from './write-context.ts'
 import type { WritePath } from './write-path.ts'
@@ -72,13 +72,13 @@ export async function createObject(
   if (definition.strategy.generation) metadata.generation = 1
   const context = { ...registry.strategyContext(scope), dryRun }
   const generated = !metadata.name && metadata.generateName !== undefined && metadata.generateName !== ''
-  const isNamedFirst = generated && takesByName(definition, context)
+  const isNamedFirst = generated && allocatesByName(definition, context)
   const tries = generated && !isNamedFirst ? maxGeneratedNames : 1
   const newName = (): string => generateName(metadata.generateName!, registry.random)
   if (isNamedFirst) metadata.name = newName()
   const errors: FieldErrors = []
   const beginning = definition.strategy.begin?.(object, undefined, errors, context)
-  const taking = beginning && (await beginning)
+  const allocation = beginning && (await beginning)
 
   const store = async (): Promise<StoredObject> => {
     refuseIfWrong(registry, scope, object, errors)
@@ -99,7 +99,7 @@ export async function createObject(
       throw generated ? generatedNameTaken(definition, metadata.name!) : taken(registry, scope, metadata.name!)
     }
   }
-  return taking ? (await holding(taking, store))! : store()
+  return allocation ? (await writeAllocated(allocation, store))! : store()
 }
 
 function validate(registry: WritePath, scope: RequestScope, object: KubeObject, context: StrategyContext): void {

@@ -10,6 +10,7 @@ import type { FieldErrors } from '../validation/field-errors.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
 import type { AdmissionAttributes, AdmissionView } from './admission-plugin.ts'
+import { writeAllocated } from './allocated-write.ts'
 import {
   bodyResourceVersion,
   checkResourceVersion,
@@ -21,7 +22,6 @@ import { objectKey } from './keys.ts'
 import { validateMetadataUpdate } from './metadata-checks.ts'
 import { afterAdmission, dedupOwners } from './owner-references.ts'
 import { asShown, copyDecoded, decodeStored, encodeWrite, type StoredObject, sameObject } from './stored-object.ts'
-import { holding } from './taking.ts'
 import { reasonAfterUpdate } from './termination-reason.ts'
 import type { ObjectScope, WriteOptions } from './write-context.ts'
 import type { WritePath } from './write-path.ts'
@@ -159,10 +159,10 @@ async function replace(
   }
   dedupOwners(object, options.warn, afterAdmission)
   const beginning = strategy.begin?.(object, old, errors, context)
-  const taking = beginning && (await beginning)
+  const allocation = beginning && (await beginning)
   const store = () =>
     storeReplacement(registry, scope, { object, old, current, key, attributes, context, errors }, options)
-  return taking ? holding(taking, store) : store()
+  return allocation ? writeAllocated(allocation, store) : store()
 }
 
 interface PreparedReplacement extends Replacement {

@@ -1,4 +1,4 @@
-import { own } from '../../shared/api/own.ts'
+import { ownValue } from '../../shared/api/own-value.ts'
 /** apiextensions.k8s.io/v1 JSONSchemaProps: the OpenAPI v3 schema of a custom resource, as its author wrote it. */
 export interface JSONSchemaProps {
   id?: string
@@ -72,7 +72,7 @@ export const additionalOf = (schema: JSONSchemaProps): JSONSchemaProps | undefin
 export const ownProperty = (
   properties: Record<string, JSONSchemaProps> | undefined,
   key: string,
-): JSONSchemaProps | undefined => own(properties, key)
+): JSONSchemaProps | undefined => ownValue(properties, key)
 
 /** Names the fields that every object of the API has; no schema can remove them. */
 export const META_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])

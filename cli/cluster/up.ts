@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path'
 import { styleText } from 'node:util'
-import { givenPlugins } from '../../apiserver/http/plugins/given.ts'
+import { configuredPlugins } from '../../apiserver/http/plugins/configured-plugins.ts'
 import { type Cluster, runCluster } from '../../cluster/cluster.ts'
 import { portOrFreeOne } from '../../cluster/free-port.ts'
 import { guardian } from '../../cluster/guardian.ts'
@@ -53,7 +53,7 @@ export default command({
     }
     const say = (text: string): void => void (output === 'text' && process.stdout.write(text))
     collectAlone()
-    const plugins = await givenPlugins({ values, origins, file }, realClock)
+    const plugins = await configuredPlugins({ values, origins, file }, realClock)
     const isKept = values.storage.engine !== 'memory' && guardian()
     const settings = { ...values, port: await portFor(values, { isOwnPort }) }
     reportLastEnd(values.stateDir)

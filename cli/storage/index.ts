@@ -1,4 +1,4 @@
-import { expiring } from '../../apiserver/registry/expiring.ts'
+import { expiryRules } from '../../apiserver/registry/expiry-rules.ts'
 import { copyStorage } from '../../apiserver/storage/copy/copy.ts'
 import { parsePlace, showPlace } from '../../apiserver/storage/copy/places.ts'
 import { etcdOptions } from '../../apiserver/storage/etcd-options.ts'
@@ -63,7 +63,7 @@ export default command({
     const { overwrite, output } = values
     const copying = copyStorage({
       ...{ from, to, source, target, overwrite, onWritten },
-      expiring: expiring(terminationTtlMs),
+      expiring: expiryRules(terminationTtlMs),
     })
     const copied = await withProgress(() => `Copying${progress}`, copying)
     if (output !== 'text') await printData(output, { from: showPlace(from), to: showPlace(to), ...copied })

@@ -4,9 +4,9 @@ import type { NodeTime } from '../node/node-time.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { Images } from '../runtime/images/images.ts'
 import type { Reviews } from './access.ts'
+import type { ControlledNode } from './control-node.ts'
 import type { ErrorLog } from './error-handler.ts'
 import type { MetricsSources } from './metrics/pages.ts'
-import type { ControlledNode } from './node-controls.ts'
 
 export interface KubeletAppOptions {
   runtime: ContainerRuntime

@@ -1,5 +1,5 @@
 import type { NodeTime } from '../node/node-time.ts'
-import type { ControlRequest } from './node-controls.ts'
+import type { ControlRequest } from './control-node.ts'
 import { Problem } from './problem.ts'
 
 /**

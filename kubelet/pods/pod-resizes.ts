@@ -3,8 +3,8 @@ import type { Container, Pod, PodStatus } from '../../shared/api/types.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { ephemeralContainers } from '../pod/container-kinds.ts'
 import type { Verdict } from '../status/conditions.ts'
+import { findContainerStatus } from '../status/find-container-status.ts'
 import type { ResizeView, Resources } from '../status/resize-view.ts'
-import { toldContainer } from '../status/told-container.ts'
 
 /** Says why a node cannot give a running pod the resources that it requests now. */
 export interface Shortage {
@@ -133,6 +133,6 @@ const inOrder = ({ limits, requests }: Resources): Resources => ({
  * requests.
  */
 function hadBefore(status: PodStatus | undefined, { name, resources = NOTHING }: Container): Resources {
-  const entry = toldContainer(status, name)
+  const entry = findContainerStatus(status, name)
   return (entry?.state?.running && (entry.resources as Resources | undefined)) || resources
 }

@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { INITIAL, type ProbeResult, type ProbeType } from '../pod/probe-types.ts'
 import { mayRunAgain } from '../pod/restart-policy.ts'
-import { toldContainer } from '../status/told-container.ts'
+import { findContainerStatus } from '../status/find-container-status.ts'
 
 export interface ProbeWorkerOptions {
   pod: Pod
@@ -111,7 +111,7 @@ export class ProbeWorker {
     const { type, probe, container, pod, clock } = this.#options
     const status = this.#options.status()
     if (isTerminalPhase(status?.phase)) return false
-    const entry = toldContainer(status, container.name)
+    const entry = findContainerStatus(status, container.name)
     const id = entry?.containerID?.replace(/^.*:\/\//, '')
     if (!entry || !id) return true
     if (id !== this.#containerId) this.#meet(id)
@@ -154,6 +154,6 @@ export class ProbeWorker {
 
 /** Returns true if the container has ended and will not run again, so that there is nothing left to probe. */
 export function hasEndedForGood({ spec }: Pod, container: Container, status: PodStatus | undefined): boolean {
-  const ended = toldContainer(status, container.name)?.state?.terminated
+  const ended = findContainerStatus(status, container.name)?.state?.terminated
   return ended !== undefined && !mayRunAgain(spec, container, ended.exitCode)
 }

@@ -5,7 +5,7 @@ import type { ProbeMetrics } from '../metrics/probe-metrics.ts'
 import { allContainers, findContainer } from '../pod/container-kinds.ts'
 import { PROBE_TYPES, type ProbeResult, type ProbeType, probeOf } from '../pod/probe-types.ts'
 import type { ProbeResults } from '../status/container-statuses.ts'
-import { toldContainer } from '../status/told-container.ts'
+import { findContainerStatus } from '../status/find-container-status.ts'
 import { AnswerCheck } from './answer-check.ts'
 import type { ProbeRun } from './probe-run.ts'
 import type { ProbeVerdicts } from './probe-verdicts.ts'
@@ -179,8 +179,8 @@ export class Prober {
     return (type === 'readiness' ? entry.ready : entry.started) ?? false
   }
 
-  #told(pod: Pod, name: string): ReturnType<typeof toldContainer> {
-    return toldContainer(this.#options.status(uidOf(pod)) ?? pod.status, name)
+  #told(pod: Pod, name: string): ReturnType<typeof findContainerStatus> {
+    return findContainerStatus(this.#options.status(uidOf(pod)) ?? pod.status, name)
   }
 
   /** A container that became ready while it settled waits for its next tick. */

@@ -6,9 +6,9 @@ import { shouldBeStarted } from '../pod/restart-policy.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
 import { stopSignalOf } from '../runtime/recorded-container.ts'
 import { type RuntimePod, recordsOf } from '../runtime/runtime-pod.ts'
+import { findContainerStatus } from './find-container-status.ts'
 import type { WaitingReason } from './reason-cache.ts'
 import type { ResizeView } from './resize-view.ts'
-import { toldContainer } from './told-container.ts'
 
 export interface ContainerStatusInput {
   pod: Pod
@@ -116,13 +116,13 @@ const LOST = {
 
 /** The reported state of the instance before, whose record is gone, is kept while this one lives. */
 function lastToldState(input: ContainerStatusInput, container: Container, current: ContainerRecord): ContainerState {
-  const told = toldContainer(input.previous, container.name)
+  const told = findContainerStatus(input.previous, container.name)
   return told && current.attempt > 0 && told.restartCount === current.attempt ? (told.lastState ?? {}) : {}
 }
 
 /** The restart count of the next instance of a container that the runtime has no record of. */
 export function nextRestartCount(told: PodStatus | undefined, name: string): number {
-  const entry = toldContainer(told, name)
+  const entry = findContainerStatus(told, name)
   if (!entry) return 0
   return entry.state?.terminated ? entry.restartCount + 1 : entry.restartCount
 }
@@ -130,7 +130,7 @@ export function nextRestartCount(told: PodStatus | undefined, name: string): num
 /** Nothing was ever started, or the runtime has forgotten it. */
 function withoutRecord(input: ContainerStatusInput, container: Container): ContainerStatus {
   const { pod } = input
-  const old = toldContainer(input.previous, container.name)
+  const old = findContainerStatus(input.previous, container.name)
   if (old?.state?.terminated) return structuredClone(old)
   const status: ContainerStatus = {
     name: container.name,

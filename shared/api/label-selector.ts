@@ -1,6 +1,6 @@
 import { type Token, tokenize } from './label-selector-tokens.ts'
 import { labelKeyMessages, labelValueMessages } from './label-syntax.ts'
-import { own } from './own.ts'
+import { ownValue } from './own-value.ts'
 import { badRequest } from './status-errors.ts'
 
 export type Labels = Readonly<Record<string, string>> | undefined
@@ -30,7 +30,7 @@ export function matchesLabels(selector: LabelSelector, labels: Labels): boolean 
 }
 
 function holds({ key, operator, values }: Requirement, labels: Labels): boolean {
-  const value = own(labels, key)
+  const value = ownValue(labels, key)
   switch (operator) {
     case 'in':
       return value !== undefined && values.includes(value)

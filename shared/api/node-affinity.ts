@@ -1,4 +1,4 @@
-import { own } from './own.ts'
+import { ownValue } from './own-value.ts'
 import type { Node, PodSpec } from './types.ts'
 
 type Term = NonNullable<
@@ -14,7 +14,7 @@ export function matchesNodeSelection(
   { metadata }: Pick<Node, 'metadata'>,
 ): boolean {
   const labels = metadata.labels ?? {}
-  const selected = Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => own(labels, key) === value)
+  const selected = Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => ownValue(labels, key) === value)
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
   return selected && (!required || required.nodeSelectorTerms.some((term) => matchesTerm(term, { metadata })))
 }
@@ -30,7 +30,7 @@ function matchesTerm({ matchExpressions = [], matchFields = [] }: Term, { metada
   if (matchExpressions.length + matchFields.length === 0) return false
   const fields: Record<string, string | undefined> = { 'metadata.name': metadata.name }
   return (
-    matchExpressions.every((requirement) => holds(requirement, own(metadata.labels, requirement.key))) &&
+    matchExpressions.every((requirement) => holds(requirement, ownValue(metadata.labels, requirement.key))) &&
     matchFields.every((requirement) => holds(requirement, fields[requirement.key]))
   )
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { withReason } from '../../apiserver/http/front/reason-prefix.ts'
+import { withReason } from '../../apiserver/http/reason-prefix.ts'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import type { Termination } from '../../shared/api/termination.ts'
 import type { Pod } from '../../shared/api/types.ts'

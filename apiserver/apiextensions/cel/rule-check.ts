@@ -1,4 +1,4 @@
-import { own } from '../../../shared/api/own.ts'
+import { ownValue } from '../../../shared/api/own-value.ts'
 import { limitOf } from '../../cel/errors.ts'
 import { Budget, OUT_OF_BUDGET } from '../../cel/meter.ts'
 import { correlation } from '../../schema/correlation.ts'
@@ -94,7 +94,7 @@ function checkFields(at: Position, value: Record<string, unknown>, schema: JSONS
     const child = property ?? additional
     if (child === undefined) return []
     const path = property === undefined ? `${at.path}[${key}]` : at.path === '' ? key : `${at.path}.${key}`
-    return check(below(at, field, own(before, key), path), child)
+    return check(below(at, field, ownValue(before, key), path), child)
   })
 }
 

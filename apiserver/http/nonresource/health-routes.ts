@@ -1,4 +1,4 @@
-import { own } from '../../../shared/api/own.ts'
+import { ownValue } from '../../../shared/api/own-value.ts'
 import { sendText } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
 import { notFound } from '../resources/resource-routes.ts'
@@ -24,7 +24,7 @@ export function healthRoute(
     paths: {
       '': (exchange) => sendAll(exchange, name, { checks, extra }),
       '/*': (exchange, { '*': check = '' }) => {
-        const single = own(checks, check)
+        const single = ownValue(checks, check)
         if (!single) return notFound(exchange)
         const failed = single() !== undefined
         sendText(exchange, failed ? 500 : 200, failed ? `internal server error: ${single()}\n` : 'ok')

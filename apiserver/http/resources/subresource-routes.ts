@@ -1,4 +1,4 @@
-import { own } from '../../../shared/api/own.ts'
+import { ownValue } from '../../../shared/api/own-value.ts'
 import { methodNotAllowed, notFound, resourceNotFound } from '../../../shared/api/status-errors.ts'
 import type { ResourceDefinition, SubresourceEntry } from '../../kind/resource-definition.ts'
 import { subresourcesOf } from '../../kind/subresources.ts'
@@ -48,7 +48,7 @@ export function findSubresource(
 ): Handler {
   const methods = methodsOf(definition, subresource)
   if (!methods) throw definition.custom ? notFound(definition, name) : resourceNotFound()
-  const handler = own(methods, method)
+  const handler = ownValue(methods, method)
   if (!handler) throw methodNotAllowed()
   return handler
 }

@@ -1,5 +1,5 @@
 import type { V1LimitRangeItem } from '@kubernetes/client-node'
-import { own } from '../../../shared/api/own.ts'
+import { ownValue } from '../../../shared/api/own-value.ts'
 import { compareQuantities } from '../../../shared/api/quantity.ts'
 import type { ObjectMeta, Wire } from '../../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, required } from '../../validation/field-error.ts'
@@ -96,7 +96,7 @@ function validateLimit(limit: Limit, at: string, errors: FieldErrors): void {
   const above = (a: string | undefined, b: string | undefined) =>
     a !== undefined && b !== undefined && compareQuantities(a, b) > 0
   for (const name of [...names].sort()) {
-    const [high, low, given, asked] = [max, min, defaults, requests].map((amounts) => own(amounts, name))
+    const [high, low, given, asked] = [max, min, defaults, requests].map((amounts) => ownValue(amounts, name))
     const refuse = (field: string, value: string | undefined, detail: string) =>
       errors.push(invalid(`${at}.${field}[${name}]`, value, detail))
     if (above(low, high)) refuse('min', low, `min value ${low} is greater than max value ${high}`)
@@ -108,7 +108,7 @@ function validateLimit(limit: Limit, at: string, errors: FieldErrors): void {
       refuse('defaultRequest', asked, `default request value ${asked} is greater than default limit value ${given}`)
     if (above(low, given)) refuse('default', low, `min value ${low} is greater than default value ${given}`)
     if (above(given, high)) refuse('default', high, `default value ${given} is greater than max value ${high}`)
-    const ratio = own(ratios, name)
+    const ratio = ownValue(ratios, name)
     if (ratio !== undefined && compareQuantities(ratio, '1') < 0)
       refuse('maxLimitRequestRatio', ratio, `ratio ${ratio} is less than 1`)
   }

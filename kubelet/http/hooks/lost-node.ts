@@ -1,7 +1,7 @@
 import type { onRequestHookHandler } from 'fastify'
 import { upgradeOf } from '../../../shared/http/upgrades.ts'
 import { rootOf } from '../canonical-url.ts'
-import type { ControlledNode } from '../node-controls.ts'
+import type { ControlledNode } from '../control-node.ts'
 
 /** Cuts the connection of a request to a node that is lost. Requests that control the node still reach it. */
 export const lostNode =

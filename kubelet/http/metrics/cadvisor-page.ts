@@ -3,7 +3,7 @@ import { parseTime } from '../../../shared/clock/timestamp.ts'
 import type { Family } from '../../../shared/metrics/exposition.ts'
 import { gauge } from '../../../shared/metrics/series.ts'
 import type { ContainerStats, Summary } from '../../stats/summary.ts'
-import { toldContainer } from '../../status/told-container.ts'
+import { findContainerStatus } from '../../status/find-container-status.ts'
 
 interface Told {
   name: string
@@ -60,7 +60,7 @@ export function cadvisorFamilies(
   const containers = summary.pods.flatMap(({ podRef: { name, namespace, uid }, containers }) =>
     containers.map((container) => {
       const status = byUid.get(uid)?.status
-      const known = toldContainer(status, container.name)
+      const known = findContainerStatus(status, container.name)
       const id = known?.containerID?.replace(/^.*:\/\//, '') ?? ''
       const labels = {
         id: `/kubepods/pod${uid}/${id}`,

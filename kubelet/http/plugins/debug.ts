@@ -1,7 +1,7 @@
 import type { FastifyPluginCallback } from 'fastify'
 import type { KubeletAppOptions } from '../app-options.ts'
+import { controlNode, putUnderPressure } from '../control-node.ts'
 import { moveClock } from '../move-clock.ts'
-import { controlNode, putUnderPressure } from '../node-controls.ts'
 import { sendJson, sendText } from '../respond.ts'
 
 interface DebugRoute {

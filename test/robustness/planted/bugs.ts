@@ -27,7 +27,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a stale read is served as a consistent one',
-    file: 'apiserver/http/front/hooks/freshness.ts',
+    file: 'apiserver/http/hooks/freshness.ts',
     line: 'if (wantsMore(info, storage.revision())) await storage.catchUp()',
     instead: 'if (!storage) return',
     storm: { storage: 'etcd', servers: 2, faults: times(3, 'delay what etcd says to a server') },

@@ -3,8 +3,8 @@ import { age, ageColumn, column, nameColumn, orNone, wide } from '../../../kind/
 import { resource } from '../../../kind/resource-definition.ts'
 import { dns1123Label } from '../../../validation/names.ts'
 import { allocate, dropFieldsOfOldType, keepAllocated, normalizeClusterIps } from './allocate.ts'
-import { allocateOwn } from './own.ts'
-import { allocateShared, holdingOf } from './shared.ts'
+import { allocateAlone } from './allocate-alone.ts'
+import { allocateShared, holdingOf } from './allocate-shared.ts'
 import { validateService, validateServiceStatus, validateServiceUpdate } from './validate.ts'
 import { serviceWarnings, statusWarnings } from './warnings.ts'
 
@@ -61,7 +61,7 @@ export const service = resource<Service>({
       if (old?.spec) keepAllocated(object.spec, old.spec)
       normalizeClusterIps(object.spec, old?.spec)
       if (serviceAddresses?.shared) return allocateShared({ service: object, old, dryRun }, serviceAddresses, errors)
-      if (serviceAddresses) return allocateOwn({ service: object, old, dryRun }, serviceAddresses, errors)
+      if (serviceAddresses) return allocateAlone({ service: object, old, dryRun }, serviceAddresses, errors)
       allocate(object, old, undefined, errors)
       return undefined
     },

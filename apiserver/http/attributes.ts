@@ -1,8 +1,8 @@
-import { parseFieldSelector } from '../../../shared/api/field-selector.ts'
-import type { Attributes } from '../../auth/types.ts'
-import { traitsOf } from '../../kind/subresource-traits.ts'
-import type { User } from '../../kind/user.ts'
-import { booleanParameter, type RequestInfo } from '../request-info.ts'
+import { parseFieldSelector } from '../../shared/api/field-selector.ts'
+import type { Attributes } from '../auth/types.ts'
+import { traitsOf } from '../kind/subresource-traits.ts'
+import type { User } from '../kind/user.ts'
+import { booleanParameter, type RequestInfo } from './request-info.ts'
 
 const verbs = new Map([
   ['POST', 'create'],

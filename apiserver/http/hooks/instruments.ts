@@ -1,5 +1,5 @@
-import type { ApiContext } from '../../api-context.ts'
-import { intercept } from '../../instruments/intercept.ts'
+import type { ApiContext } from '../api-context.ts'
+import { intercept } from '../instruments/intercept.ts'
 import type { Step } from './step.ts'
 
 /** Notes the request in the journal, and does to it what a fault wants. */

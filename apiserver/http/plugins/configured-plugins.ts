@@ -3,14 +3,14 @@ import type { Clock } from '../../../shared/clock/clock.ts'
 import type { Origin } from '../../../shared/config/resolve.ts'
 import type { NamedPlugin } from './plugin.ts'
 
-interface Given {
+interface Configured {
   values: { plugin: readonly string[] }
   origins: { plugin: Origin }
   file?: string
 }
 
 /** The plugins that options name: relative to the config file where they stand there, else to the working directory. */
-export async function givenPlugins({ values, origins, file }: Given, clock: Clock): Promise<NamedPlugin[]> {
+export async function configuredPlugins({ values, origins, file }: Configured, clock: Clock): Promise<NamedPlugin[]> {
   if (values.plugin.length === 0) return []
   const { loadPlugins } = await import('./load.ts')
   const folder = origins.plugin === 'config file' && file ? dirname(file) : '.'

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { otherMethod } from '../routing/methods.ts'
 import { withoutReason } from './reason-prefix.ts'
+import { otherMethod } from './routing/methods.ts'
 
 /** Methods that no route has. */
 const others = new WeakMap<object, string>()

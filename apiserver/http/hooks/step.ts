@@ -1,5 +1,5 @@
 import type { onRequestHookHandler } from 'fastify'
-import type { Exchange } from '../../exchange.ts'
+import type { Exchange } from '../exchange.ts'
 
 /**
  * Handles a request in a hook. Returns true, or a promise of true, when the request is answered or its client has left.

@@ -1,5 +1,5 @@
 import type { Service } from '../../../../shared/api/types.ts'
-import type { ServiceAddresses, Taking } from '../../../kind/resource-definition.ts'
+import type { Allocation, ServiceAddresses } from '../../../kind/resource-definition.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { allocate } from './allocate.ts'
 
@@ -10,11 +10,11 @@ interface Parts {
 }
 
 /** Allocates where this server alone gives addresses. What is not stored in the end is free again at once. */
-export function allocateOwn(
+export function allocateAlone(
   { service, old, dryRun }: Parts,
   addresses: ServiceAddresses,
   errors: FieldErrors,
-): Taking | undefined {
+): Allocation | undefined {
   const taken = { ips: [] as string[], ports: [] as number[] }
   const recorded: ServiceAddresses = {
     ...addresses,

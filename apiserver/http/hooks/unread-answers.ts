@@ -1,6 +1,6 @@
-import type { Attributes } from '../../../auth/types.ts'
-import type { Answers } from '../../limits/answers.ts'
+import type { Attributes } from '../../auth/types.ts'
 import { isLongRunning } from '../attributes.ts'
+import type { Answers } from '../limits/answers.ts'
 import type { Step } from './step.ts'
 
 /** The request waits while its client leaves too many earlier answers unread. */

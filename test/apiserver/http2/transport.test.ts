@@ -1,8 +1,8 @@
 import type { ClientHttp2Session } from 'node:http2'
 import t from 'tap'
-import { parseRequestInfo } from '../../apiserver/http/request-info.ts'
-import { startTestApiServer } from '../harness/api-server.ts'
-import { httpsExchange } from '../harness/https-exchange.ts'
+import { parseRequestInfo } from '../../../apiserver/http/request-info.ts'
+import { startTestApiServer } from '../../harness/api-server.ts'
+import { httpsExchange } from '../../harness/https-exchange.ts'
 
 const core = '/api/v1/namespaces/default'
 

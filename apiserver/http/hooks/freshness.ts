@@ -1,7 +1,7 @@
-import type { CustomResources } from '../../../apiextensions/custom-resources.ts'
-import type { Catalog } from '../../../registry/catalog.ts'
-import type { Storage } from '../../../storage/storage.ts'
-import type { RequestInfo } from '../../request-info.ts'
+import type { CustomResources } from '../../apiextensions/custom-resources.ts'
+import type { Catalog } from '../../registry/catalog.ts'
+import type { Storage } from '../../storage/storage.ts'
+import type { RequestInfo } from '../request-info.ts'
 import type { Step } from './step.ts'
 
 /** Paths that show or use objects. Others, health checks among them, answer without the storage. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type ControlledNode, controlNode, putUnderPressure } from '../../../kubelet/http/node-controls.ts'
+import { type ControlledNode, controlNode, putUnderPressure } from '../../../kubelet/http/control-node.ts'
 import { Problem } from '../../../kubelet/http/problem.ts'
 
 t.test('what may be done to a node, and what is refused', async (t) => {

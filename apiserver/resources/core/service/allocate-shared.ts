@@ -1,5 +1,5 @@
 import type { KubeObject, Service } from '../../../../shared/api/types.ts'
-import type { ServiceAddresses, ServiceHolding, Taking } from '../../../kind/resource-definition.ts'
+import type { Allocation, ServiceAddresses, ServiceHolding } from '../../../kind/resource-definition.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { allocate } from './allocate.ts'
 
@@ -25,7 +25,7 @@ export async function allocateShared(
   { service, old, dryRun }: { service: Service; old: Service | undefined; dryRun: boolean },
   addresses: ServiceAddresses,
   errors: FieldErrors,
-): Promise<Taking | undefined> {
+): Promise<Allocation | undefined> {
   const had = holdingOf(old ?? {})
   const asked = service.spec!
   for (;;) {
@@ -38,11 +38,12 @@ export async function allocateShared(
     }
     if (errors.length > 0 || dryRun) return undefined
     const wanted = without(holdingOf(service), had)
-    if (await addresses.shared!.take(service as unknown as KubeObject, wanted)) return takingOf(service, had, addresses)
+    if (await addresses.shared!.take(service as unknown as KubeObject, wanted))
+      return allocationOf(service, had, addresses)
   }
 }
 
-function takingOf(service: Service, had: ServiceHolding, addresses: ServiceAddresses): Taking {
+function allocationOf(service: Service, had: ServiceHolding, addresses: ServiceAddresses): Allocation {
   const taken = without(holdingOf(service), had)
   return {
     end: (isStored) => {

@@ -1,11 +1,11 @@
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
-import { upgradeOf } from '../../../../shared/http/upgrades.ts'
-import type { WorkLimits } from '../../../work-limits.ts'
-import type { Bodies } from '../../body/bodies.ts'
-import { Exchange } from '../../exchange.ts'
-import type { Watchdog } from '../../limits/watchdog.ts'
-import { parseRequestInfo, type RouteParams } from '../../request-info.ts'
+import { upgradeOf } from '../../../shared/http/upgrades.ts'
+import type { WorkLimits } from '../../work-limits.ts'
+import type { Bodies } from '../body/bodies.ts'
+import { Exchange } from '../exchange.ts'
+import type { Watchdog } from '../limits/watchdog.ts'
 import { withReason } from '../reason-prefix.ts'
+import { parseRequestInfo, type RouteParams } from '../request-info.ts'
 import { saidMethod } from '../routable.ts'
 
 const hasBody = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])

@@ -3,16 +3,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server, type ServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import type { Clock } from '../../../shared/clock/clock.ts'
-import { OrderedResponse, serveUpgrades } from '../../../shared/http/upgrades.ts'
-import { Http2Connection } from '../../../shared/http2/server/connection.ts'
-import type { ApiServerConfig } from '../../config.ts'
-import type { ClientLimits } from '../limits/client-limits.ts'
-import type { Connections, Tracked } from '../limits/connections.ts'
-import type { Handshakes } from '../limits/handshakes.ts'
-import { type LimitName, type Limits, limitTable } from '../limits/limits.ts'
-import { sweepsPerTimeout } from '../limits/sweeps.ts'
-import type { NodeHttp2Options } from '../node-http2/connection.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { OrderedResponse, serveUpgrades } from '../../shared/http/upgrades.ts'
+import { Http2Connection } from '../../shared/http2/server/connection.ts'
+import type { ApiServerConfig } from '../config.ts'
+import type { ClientLimits } from './limits/client-limits.ts'
+import type { Connections, Tracked } from './limits/connections.ts'
+import type { Handshakes } from './limits/handshakes.ts'
+import { type LimitName, type Limits, limitTable } from './limits/limits.ts'
+import { sweepsPerTimeout } from './limits/sweeps.ts'
+import type { NodeHttp2Options } from './node-http2/connection.ts'
 
 export interface Listener {
   port: number
@@ -106,7 +106,7 @@ export class Transport {
 
   async listen(): Promise<Listener> {
     const { host, port, http2 } = this.#options.config
-    if (http2 === 'node') this.#Http2 = (await import('../node-http2/connection.ts')).NodeHttp2Connection
+    if (http2 === 'node') this.#Http2 = (await import('./node-http2/connection.ts')).NodeHttp2Connection
     await once(this.#server.listen({ host, port }), 'listening')
     return { port: this.port, close: () => this.#close() }
   }
