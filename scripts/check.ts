@@ -8,6 +8,7 @@ const checks: Record<string, string[]> = {
   types: ['tsc', '--noEmit', '--incremental', '--tsBuildInfoFile', 'node_modules/.cache/types.tsbuildinfo'],
   lint: ['biome', 'check', '.'],
   imports: ['node', 'scripts/check-imports.ts'],
+  state: ['node', 'scripts/check-state.ts'],
   tidy: ['node', 'scripts/check-tidy.ts'],
   words: ['node', 'scripts/words.ts'],
   fragments: ['node', 'scripts/fragments.ts'],
