@@ -54,7 +54,7 @@ export async function deleteObject(
       )
       if (result) return result
       tries.lost(scope)
-      if (attempt === 1) turn = await registry.turns.take(key)
+      if (attempt === 1) turn = await tries.turn(key)
     }
   } finally {
     turn?.[Symbol.dispose]()

@@ -97,7 +97,7 @@ export async function updateObject(
       if (stored === current) request.unchanged?.found(current)
       if (stored) return { stored, created: false }
       tries.lost(scope)
-      if (attempt === 1) turn = await registry.turns.take(key)
+      if (attempt === 1) turn = await tries.turn(key)
     }
   } finally {
     turn?.[Symbol.dispose]()

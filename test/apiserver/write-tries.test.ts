@@ -5,6 +5,7 @@ import { WriteTries } from '../../apiserver/registry/write-tries.ts'
 import { createMemoryStorage } from '../../apiserver/storage/memory.ts'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
+import { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'
 
 const definition = { group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments' } as ResourceDefinition
 const scope = {
@@ -24,7 +25,7 @@ function thrown(tries: WriteTries): unknown {
 }
 
 t.test('of one server: few tries, then a conflict', async (t) => {
-  const tries = new WriteTries({ storage: createMemoryStorage(), clock: createVirtualClock() })
+  const tries = new WriteTries({ storage: createMemoryStorage(), clock: createVirtualClock(), turns: new KeyedTurns() })
   for (let count = 1; count < 5; count++) tries.lost(scope)
   t.match(thrown(tries), {
     code: 409,
@@ -36,7 +37,7 @@ t.test('of one server: few tries, then a conflict', async (t) => {
 t.test('of several servers: as many as there is time for, then what a real server says', async (t) => {
   const clock = createVirtualClock()
   const storage = { ...createMemoryStorage(), catchUp: async () => true }
-  const tries = new WriteTries({ storage, clock })
+  const tries = new WriteTries({ storage, clock, turns: new KeyedTurns() })
   for (let count = 0; count < 1000; count++) tries.lost(scope)
   await clock.advance(33_000)
   tries.lost(scope)

@@ -109,6 +109,19 @@ t.test('turns come in the order in which they were asked for, each key by itself
   t.same(log, ['first', 'other', 'second', 'third'])
 })
 
+t.test('who leaves before the turn holds up nobody', async (t) => {
+  const turns = new KeyedTurns()
+  const first = await turns.take('a')
+  const leaving = new AbortController()
+  const second = turns.take('a', leaving.signal)
+  const third = turns.take('a', new AbortController().signal)
+  leaving.abort(new Error('no time left'))
+  await t.rejects(second, /no time left/)
+  first[Symbol.dispose]()
+  ;(await third)[Symbol.dispose]()
+  t.notOk(turns.isTaken('a'))
+})
+
 t.test('what is to be undone is undone once, the last first, whatever fails on the way', async (t) => {
   const undone: string[] = []
   const fail = (): never => {
