@@ -54,6 +54,7 @@ async function run([name = 'help', ...args]: string[]): Promise<number> {
     args,
     env: process.env,
     ...(command.ownFile ? {} : files),
+    schemaCheck: () => import('../shared/config/schema-mistakes.ts'),
   })
   await warnOfVariables(command.options)
   if (resolved.help) return print(helpText({ name: `kubestage ${name}`, ...command }))

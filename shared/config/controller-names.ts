@@ -44,6 +44,7 @@ const fullName = (name: string): string => (name.endsWith(SUFFIX) ? name : name 
  */
 export const controllers: OptionType<string[]> = {
   placeholder: '*|-*|NAME|-NAME,…',
+  schema: names.schema,
   fromText: (value, soFar) => check(names.fromText(value, soFar)),
   fromFile: (value) => check(names.fromFile(value)),
   show: (chosen) => chosen.join(','),

@@ -119,7 +119,7 @@ function instantMs(value: unknown): number {
 export const bytes: OptionType<string> = {
   ...text,
   placeholder: 'QUANTITY',
-  schema: { type: ['string', 'integer'] },
+  schema: { type: ['string', 'number'] },
   fromText: checkedBytes,
   fromFile: checkedBytes,
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { parseCommandLine } from './command-line.ts'
+import type { ConfigFileKeys } from './config-file.ts'
 import { defaultsOf, type Options, option, UsageError, type Values, variableOf } from './option.ts'
 import { path } from './option-types.ts'
 
@@ -10,6 +11,8 @@ export interface Sources {
   defaultFile?: string
   /** Returns all keys that the file may have, because other programs read it as well. Default: this program's own. */
   fileKeys?(): Promise<Options>
+  /** Loads a check of the whole file. Default: only what the program reads is checked. */
+  schemaCheck?(): Promise<Pick<ConfigFileKeys, 'schemaMistakes'>>
 }
 
 export interface Resolved<Table extends Options> {
@@ -54,9 +57,13 @@ export async function resolveOptions<const Table extends Options>(
 }
 
 /** Most starts have no file, and then need no YAML parser. */
-async function fromFile(file: string, table: Options, { fileKeys }: Sources): Promise<Record<string, unknown>> {
+async function fromFile(
+  file: string,
+  options: Options,
+  { fileKeys, schemaCheck }: Sources,
+): Promise<Record<string, unknown>> {
   const { readConfigFile } = await import('./config-file.ts')
-  return readConfigFile(file, table, await fileKeys?.())
+  return readConfigFile(file, { options, keys: await fileKeys?.(), ...(await schemaCheck?.()) })
 }
 
 function defaultFile({ defaultFile }: Sources): string | undefined {
