@@ -2,6 +2,7 @@ import { parseStorage } from '../apiserver/storage/open-storage.ts'
 import { clusterOptions } from '../cluster/settings.ts'
 import { commandMap, durationMs, flag, folder, mustBe, suggestion } from '../shared/config/option-types.ts'
 import { timeScaleOption } from '../shared/config/time-options.ts'
+import { type ClusterLimits, limitsFrom } from './limits.ts'
 import type { StartClusterOptions } from './options.ts'
 
 type Check = (value: unknown) => unknown
@@ -42,6 +43,7 @@ const checks: Record<keyof StartClusterOptions, Check> = {
   http2: http2.type.fromFile,
   serviceCidr: serviceCidr.type.fromFile,
   featureGates: featureGates.type.fromFile,
+  limits: (value) => limitsFrom(value as ClusterLimits),
   images: commandMap.fromFile,
   imagePaths: imagePath.type.fromFile,
   storage: parseStorage,

@@ -19,6 +19,7 @@ export type { ActiveFault, Cluster, ClusterClock, ClusterFaults } from './cluste
 export type { Duration } from './duration.ts'
 export type { Inject, InjectOptions } from './inject.ts'
 export type { ClusterJournal, Count, JournalFilter } from './journal.ts'
+export type { ClusterLimits } from './limits.ts'
 export type { StartClusterOptions } from './options.ts'
 export type { EndedTest } from './test-outcome.ts'
 export type { ClusterUser, Users } from './users.ts'

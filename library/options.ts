@@ -1,6 +1,7 @@
 import type { ClusterPlugin } from '../apiserver/http/plugins/plugin.ts'
 import type { FeatureGates } from '../shared/config/feature-gates.ts'
 import type { Duration } from './duration.ts'
+import type { ClusterLimits } from './limits.ts'
 
 /**
  * Holds the options of `startCluster`. Without any, a control plane starts with one node, which runs pods as processes
@@ -82,6 +83,13 @@ export interface StartClusterOptions {
    * @default {}
    */
   featureGates?: Partial<FeatureGates>
+  /**
+   * Sets limits of the API server by the names of its flags: `{ maxCelSteps: 5000, idleTimeout: '30s' }`. The
+   * configuration's table of the limits of clients has all of them with their defaults.
+   *
+   * @default {}
+   */
+  limits?: ClusterLimits
   /**
    * Maps images to programs of this machine: `{ 'nginx:*': ['/usr/sbin/nginx', '-g', 'daemon off;'] }`. A text is split
    * into words as a shell does.

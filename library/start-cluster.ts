@@ -19,6 +19,7 @@ import { type Duration, toMs } from './duration.ts'
 import { goesWithProcess } from './goes-with-process.ts'
 import { createInject } from './inject.ts'
 import { ClusterJournal } from './journal.ts'
+import { limitsFrom } from './limits.ts'
 import type { StartClusterOptions } from './options.ts'
 import type { TestRecords } from './test-records.ts'
 import { createUsers } from './users.ts'
@@ -111,6 +112,7 @@ function settingsFor(options: StartClusterOptions): ClusterSettings {
   return {
     ...values,
     ...electionFlags(options),
+    ...limitsFrom(options.limits ?? {}),
     nodes: apiOnly ? 0 : (options.nodes ?? (simulatedNodes > 0 || time === 'virtual' ? 0 : 1)),
     simulatedNodes,
     storage: parseStorage(options.storage ?? 'memory'),

@@ -64,6 +64,19 @@ t.test('what is mistyped is refused, and does not mean nothing', async (t) => {
       { shutdownGracePeriod: '2 s' },
       'startCluster: shutdownGracePeriod must be a duration such as 500ms, 30s or 1m30s, not "2 s"',
     ],
+    [
+      { limits: { maxCelSteps: 5 } },
+      'startCluster: limits "maxCelSteps" must be a whole number from 1000 to 100000000, not 5',
+    ],
+    [
+      { limits: { idleTimeout: 5 } },
+      'startCluster: limits "idleTimeout" must be a duration from 100ms to 24h, not "5ms"',
+    ],
+    [
+      { limits: { maxCelStep: 5_000 } },
+      'startCluster: limits "maxCelStep" is no limit of the API server; did you mean maxCelSteps?',
+    ],
+    [{ limits: 5 }, 'startCluster: limits must be a map, not 5'],
     [{ leaderElect: 'yes' }, 'startCluster: leaderElect must be true or false, not "yes"'],
     [
       { leaderElectLeaseDuration: 'long' },
