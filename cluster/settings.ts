@@ -79,6 +79,10 @@ export const clusterOptions = {
     default: {},
     help: "Signal that asks an image's program to end, instead of SIGTERM: 'nginx:*=SIGQUIT'; repeatable",
   }),
+  imageStore: option(path, {
+    default: '',
+    help: 'Folder of the images that kubestage image load has loaded; by default images in the state folder',
+  }),
   isolation: option(oneOf('auto', 'none', 'pod'), {
     default: 'auto',
     help: "Whether a container's processes have their own namespaces; auto: where the machine allows it",

@@ -3,10 +3,10 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { ConfigError, option } from '../shared/config/option.ts'
 import { folder } from '../shared/config/option-types.ts'
 import { inOneSentence, type Wording } from '../shared/config/system-errors.ts'
+import { takeLock } from '../shared/files/lock.ts'
 import { makeFolder } from '../shared/files/make-folder.ts'
 import { userName } from '../shared/files/owner.ts'
 import { notAFile } from '../shared/files/regular-file.ts'
-import { takeLock } from './lock.ts'
 
 /** Names the files and folders that a cluster keeps between starts. */
 export interface StateDirectory {

@@ -175,6 +175,11 @@ export const importRules: readonly ImportRule[] = [
     instead: 'it takes 20 ms and 11 MB: load it late, through the file that has it',
   },
   {
+    imports: ['tar-stream'],
+    except: ['kubelet/images/'],
+    instead: 'archives are read and written where images are stored: kubelet/images',
+  },
+  {
     imports: ['node:http'],
     typesAllowed: true,
     instead: 'take it from shared/http/node-http.ts: an import of it brings a WebSocket client along',

@@ -13,7 +13,8 @@ import { unknownWord } from '../terminal/unknown-word.ts'
 import type { Edit } from './edit-config.ts'
 
 const usage =
-  '(list | which IMAGE [-- COMMAND…] | check FILE… | add (PATTERN [-- COMMAND…] | PATTERN=COMMAND) | remove PATTERN)'
+  '(list | which IMAGE [-- COMMAND…] | check FILE… | add (PATTERN [-- COMMAND…] | PATTERN=COMMAND) | remove PATTERN | ' +
+  'load FILE|FOLDER|- [NAME] | import FOLDER|FILE NAME | ls | rm NAME|ID… | prune)'
 const options = {
   ...clusterPlace,
   path: option(text, { default: '', help: 'add: folder that comes first on PATH' }),
@@ -23,6 +24,7 @@ const options = {
   image: clusterOptions.image,
   imagePath: clusterOptions.imagePath,
   imageStopSignal: clusterOptions.imageStopSignal,
+  imageStore: clusterOptions.imageStore,
   output: outputOption,
 }
 type Request = Resolved<typeof options>
@@ -34,9 +36,12 @@ const deeds: Readonly<Record<string, (request: Request, words: string[]) => Prom
   add,
   remove,
 }
+/** What works with the store of images; its code is loaded only then. */
+const storeDeeds = ['load', 'import', 'ls', 'rm', 'prune']
 
 export default command({
-  purpose: 'Says which programs of this machine images stand for, and changes it while a cluster runs.',
+  purpose:
+    'Says what images are: programs of this machine, or images that are loaded; and changes it while a cluster runs.',
   usage,
   options,
   notes: [
@@ -45,14 +50,20 @@ export default command({
     '  check   the same of all containers in manifests; files that arguments name and that are not there are told, and no reason to fail',
     '  add     from now on images of this name are that program; pods that wait for the image start',
     '  remove  images of this name are nothing any more; what runs goes on',
+    '  load    takes images out of an archive of docker save or an OCI layout (- reads standard input); NAME names one that has none',
+    '  import  makes an image of a folder, or of an archive of one; it has no command',
+    '  ls, rm  the images that are loaded; rm also removes the layers that no other image has',
+    '  prune   removes what an interrupted load has left',
     'Where no cluster runs, or --image or its like are given, list, which and check tell what kubestage up would make of the configuration.',
   ],
-  complete: async ({ positionals: [word] }) => (word === undefined ? Object.keys(deeds) : []),
+  complete: async ({ positionals: [word] }) => (word === undefined ? [...Object.keys(deeds), ...storeDeeds] : []),
   async run(request) {
     const [word = 'list', ...words] = request.positionals
     const deed = Object.hasOwn(deeds, word) ? deeds[word] : undefined
     if (deed) return deed(request, words)
-    throw unknownWord('image', word, Object.keys(deeds))
+    if (!storeDeeds.includes(word)) throw unknownWord('image', word, [...Object.keys(deeds), ...storeDeeds])
+    const { runWithStore } = await import('./store.ts')
+    return runWithStore(word, words, request.values)
   },
 })
 

@@ -1,6 +1,6 @@
-import type { LockHolder } from '../../cluster/lock.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
+import type { LockHolder } from '../../shared/files/lock.ts'
 
 const stepMs = 20
 

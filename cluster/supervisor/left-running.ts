@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { type Holder, holderFor } from '../../shared/files/lock.ts'
 import { makeFolder } from '../../shared/files/make-folder.ts'
 import { readRegularFile } from '../../shared/files/regular-file.ts'
 import { writePrivately } from '../../shared/pki/files.ts'
 import { type Guardian, guardian } from '../guardian.ts'
-import { type Holder, holderFor } from '../lock.ts'
 import { Adopted } from './adopted.ts'
 import type { Supervised } from './child.ts'
 

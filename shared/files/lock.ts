@@ -1,5 +1,5 @@
 import { linkSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
-import { readRegularFile } from '../shared/files/regular-file.ts'
+import { readRegularFile } from './regular-file.ts'
 
 /** A process: the start time tells it from a later one with the same number. */
 export interface Holder {

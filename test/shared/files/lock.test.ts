@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { lockHolder, takeLock } from '../../cluster/lock.ts'
+import { lockHolder, takeLock } from '../../../shared/files/lock.ts'
 
 t.test('a lock is held by a process that lives, and by no other', async (t) => {
   const file = join(t.testdir(), 'lock')

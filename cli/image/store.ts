@@ -1,0 +1,91 @@
+import { join } from 'node:path'
+import { BadImage } from '../../kubelet/images/bad-image.ts'
+import { fullName, readName } from '../../kubelet/images/store/image-names.ts'
+import type { ImageRecord } from '../../kubelet/images/store/image-record.ts'
+import { ImageStore } from '../../kubelet/images/store/image-store.ts'
+import { ConfigError, UsageError } from '../../shared/config/option.ts'
+import { inOneSentence } from '../../shared/config/system-errors.ts'
+import { type Output, printData, printTable } from '../terminal/output.ts'
+import { withProgress } from '../terminal/progress.ts'
+
+/** Names a store, and says how to print. */
+export interface StoreRequest {
+  /** Empty: in the state folder. */
+  imageStore: string
+  stateDir: string
+  output: Output
+}
+
+type Deed = (store: ImageStore, words: string[], request: StoreRequest) => Promise<number>
+
+const deeds: Readonly<Record<string, Deed>> = { load, import: importFolder, ls, rm, prune }
+
+/** Runs a command that works with the store of images. Throws a ConfigError with the reason if it fails. */
+export async function runWithStore(deed: string, words: string[], request: StoreRequest): Promise<number> {
+  const store = new ImageStore(request.imageStore || join(request.stateDir, 'images'))
+  try {
+    return (await deeds[deed]?.(store, words, request)) ?? 2
+  } catch (error) {
+    if (error instanceof BadImage) throw new ConfigError(error.message)
+    throw inOneSentence(error as Error) ?? error
+  }
+}
+
+async function load(store: ImageStore, [file, name, ...more]: string[], { output }: StoreRequest): Promise<number> {
+  if (!file || more.length > 0) throw new UsageError('usage: kubestage image load FILE|FOLDER|- [NAME]')
+  const { loadImages } = await import('../../kubelet/images/load/load-images.ts')
+  const source = file === '-' ? process.stdin : file
+  const loaded = await withProgress(`Loading ${file}`, loadImages(store, source, { name }))
+  return printLoaded(loaded, output)
+}
+
+async function importFolder(store: ImageStore, [folder, name, ...more]: string[], { output }: StoreRequest) {
+  if (!folder || !name || more.length > 0) throw new UsageError('usage: kubestage image import FOLDER|FILE NAME')
+  const { importTree } = await import('../../kubelet/images/load/import-tree.ts')
+  return printLoaded(await withProgress(`Importing ${folder}`, importTree(store, folder, name)), output)
+}
+
+async function printLoaded(loaded: ImageRecord[], output: Output): Promise<number> {
+  if (output !== 'text') await printData(output, loaded)
+  else for (const { name } of loaded) process.stdout.write(`${name} is loaded\n`)
+  return 0
+}
+
+async function ls(store: ImageStore, words: string[], { output }: StoreRequest): Promise<number> {
+  if (words.length > 0) throw new UsageError('usage: kubestage image ls')
+  const images = store.images.all()
+  if (output !== 'text') await printData(output, images)
+  else printTable([['NAME', 'ID', 'LAYERS', 'SIZE'], ...images.map(row)])
+  return 0
+}
+
+const shortId = (id: string): string => id.slice('sha256:'.length, 'sha256:'.length + 12)
+const row = ({ name, id, config, bytes }: ImageRecord): string[] => [
+  name,
+  shortId(id),
+  String(config.layers.length),
+  `${(bytes / 1e6).toFixed(1)} MB`,
+]
+
+async function rm(store: ImageStore, words: string[]): Promise<number> {
+  if (words.length === 0) throw new UsageError('usage: kubestage image rm NAME|ID…')
+  const images = words.flatMap((word) => meant(store, word))
+  await store.remove(images)
+  for (const { name } of images) process.stdout.write(`${name} is removed\n`)
+  return 0
+}
+
+/** By its name, or by the beginning of its ID, which takes all its names. */
+function meant(store: ImageStore, word: string): ImageRecord[] {
+  const found = /^(?:sha256:)?[0-9a-f]{6,64}$/.test(word) ? store.images.byId(word) : []
+  if (found.length > 0) return found
+  const image = store.images.find(readName(word))
+  if (!image) throw new BadImage(`there is no image ${fullName(readName(word))}; kubestage image ls lists them`)
+  return [image]
+}
+
+async function prune(store: ImageStore): Promise<number> {
+  const layers = await store.prune()
+  process.stdout.write(`${layers} ${layers === 1 ? 'layer is' : 'layers are'} removed\n`)
+  return 0
+}

@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ImageName } from '../../runtime/images/image-name.ts'
+import { fullName } from './image-names.ts'
+import type { ImageRecord } from './image-record.ts'
+import { StoreFolders } from './store-folders.ts'
+
+/** Reads which images a store has. The store may not exist, and other processes may be changing it. */
+export class NamedImages {
+  readonly #folders: StoreFolders
+
+  constructor(root: string) {
+    this.#folders = new StoreFolders(root)
+  }
+
+  find(name: ImageName): ImageRecord | undefined {
+    const found = read(this.#folders.record(fullName(name)))
+    if (found || !name.digest) return found
+    const place = fullName({ ...name, digest: undefined, tag: '' })
+    return this.all().find((image) => image.digest === name.digest && image.name.startsWith(place))
+  }
+
+  /** Finds by the beginning of an ID, as it is shown. */
+  byId(id: string): ImageRecord[] {
+    return this.all().filter((image) => image.id.slice('sha256:'.length).startsWith(id) || image.id.startsWith(id))
+  }
+
+  all(): ImageRecord[] {
+    return filesIn(this.#folders.names)
+      .flatMap((file) => read(join(this.#folders.names, file)) ?? [])
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  /** The folder that containers of the image see. */
+  root({ config }: ImageRecord): string {
+    return this.#folders.root(config.layers)
+  }
+}
+
+const filesIn = (folder: string): string[] => {
+  try {
+    return readdirSync(folder).filter((name) => /^[0-9a-f]{64}$/.test(name))
+  } catch {
+    return []
+  }
+}
+
+function read(file: string): ImageRecord | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as ImageRecord
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,49 @@
+import { extract, type Header } from 'tar-stream'
+import { BadImage } from '../bad-image.ts'
+import type { Chunks } from '../chunks.ts'
+import { drained } from '../drained.ts'
+
+export type { Header }
+
+/**
+ * Visits the entries of a tar archive one after the other; what a visitor does not read of an entry is skipped. Throws
+ * {@link BadImage} for what is no archive, or only the beginning of one.
+ */
+export async function eachEntry(
+  chunks: Chunks,
+  what: string,
+  visit: (header: Header, content: Chunks) => Promise<void> | void,
+): Promise<void> {
+  const archive = extract()
+  let broken: unknown
+  const fed = feed(chunks, archive).catch((error: unknown) => {
+    broken = error
+    archive.destroy(new Error('aborted'))
+  })
+  try {
+    for await (const entry of archive) {
+      await visit(entry.header, entry as Chunks)
+      entry.resume()
+    }
+  } catch (error) {
+    await fed
+    throw broken ?? inOurWords(error as Error, what)
+  }
+  await fed
+  if (broken) throw broken
+}
+
+async function feed(chunks: Chunks, archive: ReturnType<typeof extract>): Promise<void> {
+  for await (const chunk of chunks) {
+    if (archive.destroyed) return
+    if (!archive.write(chunk as Buffer)) await drained(archive)
+  }
+  archive.end(null)
+}
+
+/** The library's own errors have no code; the system's have one. */
+function inOurWords(error: Error, what: string): Error {
+  if (error instanceof BadImage || 'code' in error) return error
+  if (error.message === 'Unexpected end of data') return new BadImage(`${what} is truncated`)
+  return new BadImage(`${what} is no tar archive, or damaged: ${error.message}`)
+}
