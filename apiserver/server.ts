@@ -3,6 +3,7 @@ import type { Client } from '../shared/client/client.ts'
 import type { Clock, Timer } from '../shared/clock/clock.ts'
 import { movable } from '../shared/clock/movable-clock.ts'
 import { toTime } from '../shared/clock/timestamp.ts'
+import type { InjectedAnswer, InjectedRequest } from '../shared/http/injected-request.ts'
 import { anonymous } from './auth/anonymous.ts'
 import { bearerToken } from './auth/bearer-token.ts'
 import { withBootstrapTokens } from './auth/bootstrap-tokens.ts'
@@ -18,12 +19,10 @@ import { Guards } from './guards.ts'
 import type { ApiContext, Instruments } from './http/api-context.ts'
 import { type AppOptions, buildApp } from './http/app.ts'
 import { FlowControl } from './http/flow-control/flow-control.ts'
-import type { RecordFeed } from './http/instruments/record/record-feed.ts'
 import { timeOfCluster } from './http/instruments/time-of-cluster.ts'
 import { workLimitsOf } from './http/limits/limits.ts'
 import { RequestMetrics } from './http/metrics/request-metrics.ts'
 import { wellKnownPaths } from './http/nonresource/well-known-paths.ts'
-import type { InjectedAnswer, InjectedRequest } from './http/plugins/injected-request.ts'
 import { createKubeletProxy } from './http/proxy/kubelet-proxy.ts'
 import { isServed } from './http/resources/resource-routes.ts'
 import { Roots } from './http/routing/paths.ts'
@@ -34,12 +33,12 @@ import { Snapshots } from './instruments/snapshot.ts'
 import type { User } from './kind/user.ts'
 import { labelSecret } from './label-secret.ts'
 import { createLocalClient, type LocalClientOptions } from './local-client.ts'
-import { pageHandles } from './page-handles.ts'
 import { Catalog } from './registry/catalog.ts'
 import { startExpiry } from './registry/expiry.ts'
 import { expiryRules } from './registry/expiry-rules.ts'
 import { ServedResources } from './registry/served-resources.ts'
 import { resources } from './resources/index.ts'
+import { type RecordFeed, Satellites } from './satellites.ts'
 import { Compaction } from './storage/compaction.ts'
 import { createMemoryStorage } from './storage/memory.ts'
 import type { Storage } from './storage/storage.ts'
@@ -93,7 +92,8 @@ export async function startApiServer(given: ApiServerConfig): Promise<ApiServer>
     ...contextOf({ config, storage, engine, transport, several }),
     otherServers: () => lease?.others() ?? 0,
   }
-  const parts = { config, storage, guards, engine, transport, api, several, lease }
+  const satellites = new Satellites(api, config)
+  const parts = { config, storage, guards, engine, transport, api, satellites, several, lease }
   const app = await buildApp(appOptions(parts))
   await lease?.start()
   return new RunningServer({ ...parts, app, listener: await transport.listen() })
@@ -108,6 +108,7 @@ interface Parts {
   engine: Engine
   transport: Transport
   api: ApiContext
+  satellites: Satellites
   several: Several | undefined
   lease: ReturnType<Several['serverLease']> | undefined
 }
@@ -119,7 +120,7 @@ function contextOf({
   engine,
   transport,
   several,
-}: Omit<Parts, 'api' | 'guards' | 'lease'>): Omit<ApiContext, 'otherServers'> {
+}: Omit<Parts, 'api' | 'satellites' | 'guards' | 'lease'>): Omit<ApiContext, 'otherServers'> {
   const { clock, log } = config
   const { registry, objects, authorization } = engine
   const kubelet = createKubeletProxy(config.kubeletClient)
@@ -155,7 +156,7 @@ function contextOf({
 }
 
 /** Which rules there are, and in which order, stands here. */
-function appOptions({ config, guards, engine, transport, api, several, storage }: Parts): AppOptions {
+function appOptions({ config, guards, engine, transport, api, satellites, several, storage }: Parts): AppOptions {
   const { limits, connections, handshakes, answers, watchdog, watchBacklog, reports } = guards
   const roots = new Roots()
   const metrics = new RequestMetrics(({ resource, path }, version) =>
@@ -166,7 +167,7 @@ function appOptions({ config, guards, engine, transport, api, several, storage }
   const paths = wellKnownPaths({
     api,
     config,
-    page: pageHandles(api, config),
+    beside: satellites,
     requests: metrics,
     sources: [flowControl, handshakes, connections, answers, watchBacklog, watchdog, reports],
     watchdog,
@@ -241,9 +242,8 @@ class RunningServer implements ApiServer {
     return inject(this.#parts.app, user, request)
   }
 
-  async record(): Promise<RecordFeed> {
-    const { feedOf } = await import('./http/instruments/record/record-feed.ts')
-    return feedOf(this.#parts.api)
+  record(): Promise<RecordFeed> {
+    return this.#parts.satellites.feed()
   }
 
   async close(): Promise<void> {

@@ -1,13 +1,11 @@
 import { checkClusterCa } from '../apiserver/bootstrap/cluster-identity.ts'
 import type { Http2Choice } from '../apiserver/config.ts'
 import type { Instruments } from '../apiserver/http/api-context.ts'
-import type { RecordFeed } from '../apiserver/http/instruments/record/record-feed.ts'
 import { type Limits, limitsOf } from '../apiserver/http/limits/limits.ts'
-import type { InjectedAnswer, InjectedRequest } from '../apiserver/http/plugins/injected-request.ts'
 import type { NamedPlugin } from '../apiserver/http/plugins/plugin.ts'
 import { kubeletCredentials } from '../apiserver/http/proxy/kubelet-proxy.ts'
 import type { User } from '../apiserver/kind/user.ts'
-import { startApiServer } from '../apiserver/server.ts'
+import { type ApiServer, startApiServer } from '../apiserver/server.ts'
 import type { EtcdFiles } from '../apiserver/storage/open-options.ts'
 import { openStorage, type StorageChoice, showStorage } from '../apiserver/storage/open-storage.ts'
 import type { Storage } from '../apiserver/storage/storage.ts'
@@ -20,6 +18,7 @@ import type { ElectionFlags } from '../shared/config/election-options.ts'
 import type { FeatureGates } from '../shared/config/feature-gates.ts'
 import { readInputText } from '../shared/config/input.ts'
 import { ConfigError } from '../shared/config/option.ts'
+import type { InjectedAnswer, InjectedRequest } from '../shared/http/injected-request.ts'
 import type { Logger } from '../shared/log/log.ts'
 import type { ClusterPki } from '../shared/pki/cluster-pki.ts'
 import { foldersIn } from './volume-folders.ts'
@@ -78,7 +77,7 @@ export interface ControlPlane {
   /** Default user: an administrator. */
   inject(request: InjectedRequest, user?: Pick<User, 'name' | 'groups'>): Promise<InjectedAnswer>
   /** What happens, as lines of a record. */
-  record(): Promise<RecordFeed>
+  record: ApiServer['record']
   close(): Promise<void>
 }
 

@@ -1,5 +1,5 @@
-import type { InjectedAnswer, InjectedRequest } from '../apiserver/http/plugins/injected-request.ts'
 import { nearest } from '../shared/config/nearest.ts'
+import type { InjectedAnswer, InjectedRequest } from '../shared/http/injected-request.ts'
 import type { ClusterUser } from './users.ts'
 
 /** Describes a request for `inject`. */

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
-import type { RecordFeed } from '../apiserver/http/instruments/record/record-feed.ts'
+import type { RecordFeed } from '../apiserver/record/record-feed.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import type { RecordedMark, RecordHeader, RecordLine } from '../shared/record/format.ts'
 import { type EndedTest, outcomeOf } from './test-outcome.ts'

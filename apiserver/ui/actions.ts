@@ -1,5 +1,5 @@
 import { badRequest } from '../../shared/api/status-errors.ts'
-import type { InjectedRequest } from '../http/plugins/injected-request.ts'
+import type { InjectedRequest } from '../../shared/http/injected-request.ts'
 
 /** The largest body of a request to act. */
 export const maxActionBytes = 4096

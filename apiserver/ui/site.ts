@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'n
 import { StatusError } from '../../shared/api/status-error.ts'
 import { badRequest } from '../../shared/api/status-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import type { InjectedAnswer, InjectedRequest } from '../http/plugins/injected-request.ts'
-import { actionOf, logRequestOf } from './actions.ts'
+import type { InjectedAnswer, InjectedRequest } from '../../shared/http/injected-request.ts'
+import { actionOf, logRequestOf, maxActionBytes } from './actions.ts'
 import { type Asset, uiAssets } from './assets.ts'
 import { cookies, refusal } from './guard.ts'
 import { indexPage, sentencePage } from './pages.ts'
@@ -28,13 +28,16 @@ export interface SiteOptions {
   source: 'server' | 'file'
 }
 
+/** Resolves to the body of a request. Rejects with a StatusError (413) for a longer one. */
+type Body = (maxBytes: number) => Promise<string>
+
 interface Asked {
   method: string | undefined
   /** Path and query. */
   url: string
   headers: IncomingHttpHeaders
   /** Where there is a cluster: the body, and a request of the API by a user. */
-  body?(): Promise<string>
+  body?: Body
   act?(actor: Actor, request: InjectedRequest): Promise<InjectedAnswer>
 }
 
@@ -75,6 +78,15 @@ export class UiSite {
   /** A path with a secret, which opens one session. */
   link(grant?: Grant): string {
     return `${root}login?once=${this.#sessions.link(grant)}`
+  }
+
+  /**
+   * Makes a link for a user. The body `{"actions": true}` asks for a page that may act as the user. Rejects with a
+   * StatusError (400) for a body that is not JSON.
+   */
+  async linkFor(user: Actor, body: Body): Promise<{ path: string; expiresInSeconds: number }> {
+    const mayAct = wantsActions(await body(maxActionBytes))
+    return { path: this.link({ user, mayAct }), expiresInSeconds: linkMs / 1000 }
   }
 
   /** Answers every request below {@link root}; never rejects. */
@@ -141,7 +153,7 @@ export class UiSite {
     if (!user || !mayAct || !body || !act) return tell(asked, response, { code: 403, message: readOnly })
     if (headers.origin === undefined) throw badRequest('a request to act needs the Origin of the page')
     if (headers['content-type'] !== 'application/json') throw badRequest('the body must be application/json')
-    const { request, done } = actionOf(await body())
+    const { request, done } = actionOf(await body(maxActionBytes))
     const { statusCode, body: answer } = await act(user, request)
     const isDone = statusCode < 300
     const message = isDone ? done : messageOf(answer)
@@ -168,6 +180,15 @@ export class UiSite {
     })
     response.flushHeaders()
     stream(response)
+  }
+}
+
+function wantsActions(text: string): boolean {
+  if (text === '') return false
+  try {
+    return (JSON.parse(text) as { actions?: unknown } | null)?.actions === true
+  } catch (error) {
+    throw badRequest(`the body is no JSON: ${(error as Error).message}`)
   }
 }
 

@@ -3,6 +3,7 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { storageVersionIn } from '../kind/storage-version.ts'
 import { Unconverted } from '../kind/unconverted.ts'
+import { lengthOf } from '../storage/packed-text.ts'
 import type { Entry } from '../storage/storage.ts'
 import { VersionedEntry } from './versioned-entry.ts'
 
@@ -58,6 +59,11 @@ export class CachedObject {
   get value(): string {
     if (typeof this.#shown === 'function') this.#shown = this.#shown()
     return this.#shown ?? this.#entry.value
+  }
+
+  /** The length of the value, which is not joined for it. */
+  get length(): number {
+    return lengthOf(this)
   }
 
   /** What the value is joined from, where it is kept so. */

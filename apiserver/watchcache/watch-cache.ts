@@ -2,7 +2,6 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { Unconverted } from '../kind/unconverted.ts'
 import { EventLog, type EventLogLimits } from '../storage/event-log.ts'
-import { lengthOf } from '../storage/packed-text.ts'
 import { rewind } from '../storage/rewind.ts'
 import { SortedMap } from '../storage/sorted-map.ts'
 import type { Entry, Storage, StorageEvent, StorageWatch } from '../storage/storage.ts'
@@ -314,7 +313,7 @@ export class WatchCache {
 
 const none: string[] = []
 
-const sizeOf = ({ previous, key }: CacheEvent): number => lengthOf(previous) + key.length + 100
+const sizeOf = ({ previous, key }: CacheEvent): number => (previous?.length ?? 0) + key.length + 100
 
 /** The first `limit` (0: all) of the selected. */
 function select(

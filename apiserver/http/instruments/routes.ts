@@ -23,8 +23,22 @@ export interface PageHandles {
   serve: PathHandle
 }
 
+/** Serves the record, and takes lines of clients for it. */
+export interface RecordHandles {
+  /** Streams the record until the client leaves; answers by itself. */
+  follow: PathHandle
+  /** Answers with how many lines were added. */
+  add: PathHandle
+}
+
+/** Answers requests for what stands beside the server. */
+export interface BesideHandles {
+  page: PageHandles
+  record: RecordHandles
+}
+
 /** `/kubestage/v1/…`: journal, faults, snapshots, the record and the clock, for administrators only. */
-export function instrumentRoutes(api: ApiContext, page: PageHandles): PathRoutes {
+export function instrumentRoutes(api: ApiContext, { page, record }: BesideHandles): PathRoutes {
   const { journal, faults, snapshots, time } = api.instruments
   const paths: Readonly<Record<string, HandlesByMethod>> = {
     '/journal': {
@@ -70,7 +84,7 @@ export function instrumentRoutes(api: ApiContext, page: PageHandles): PathRoutes
         return snapshots.reset()
       },
     },
-    '/record': recordHandles(api),
+    '/record': { GET: answersItself(record.follow), POST: record.add },
     '/ui-links': { POST: page.link },
     '/clock': {
       GET: () => clockOf(api),
@@ -92,18 +106,12 @@ export function instrumentRoutes(api: ApiContext, page: PageHandles): PathRoutes
   }
 }
 
-/** What a record needs is loaded by the first who asks. */
-const recordHandles = (api: ApiContext): HandlesByMethod => ({
-  GET: async (exchange) => {
-    const { followRecord } = await import('./record/record-routes.ts')
-    followRecord(api, exchange)
+const answersItself =
+  (handle: PathHandle): PathHandle =>
+  async (exchange, params) => {
+    await handle(exchange, params)
     return hasAnswered
-  },
-  POST: async (exchange) => {
-    const { addToRecord } = await import('./record/record-routes.ts')
-    return addToRecord(api, exchange)
-  },
-})
+  }
 
 /** What each server has for itself, and what several cannot do together. */
 const own: Readonly<Record<string, string>> = {

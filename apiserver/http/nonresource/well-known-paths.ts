@@ -1,7 +1,7 @@
 import type { ApiServerConfig } from '../../config.ts'
 import type { ApiContext } from '../api-context.ts'
 import { discoveryRoutes } from '../discovery/routes.ts'
-import { instrumentRoutes, type PageHandles } from '../instruments/routes.ts'
+import { type BesideHandles, instrumentRoutes } from '../instruments/routes.ts'
 import type { Watchdog } from '../limits/watchdog.ts'
 import { type MetricsSources, metricsRoute } from '../metrics/metrics-route.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
@@ -42,7 +42,7 @@ const flagsOf = ({ host, port, serviceCidr, featureGates, corsAllowedOrigins = [
 export interface PathParts {
   api: ApiContext
   config: ApiServerConfig
-  page: PageHandles
+  beside: BesideHandles
   requests: RequestMetrics
   /** Parts whose metrics are served beside those of requests. */
   sources: MetricsSources['sources']
@@ -52,7 +52,7 @@ export interface PathParts {
 }
 
 /** Returns the routes of all paths that are served and are not resources. */
-export function wellKnownPaths({ api, config, page, requests, sources, watchdog, address }: PathParts): PathRoutes[] {
+export function wellKnownPaths({ api, config, beside, requests, sources, watchdog, address }: PathParts): PathRoutes[] {
   const { catalog, registry, clock, tokens } = api
   const etcd = () => registry.storage.trouble?.()
   return [
@@ -63,7 +63,7 @@ export function wellKnownPaths({ api, config, page, requests, sources, watchdog,
     versionRoute(config.kubernetesVersion),
     ...zpages({ flags: flagsOf(config), clock }),
     metricsRoute({ requests, sources, registry, clock, featureGates: config.featureGates }),
-    instrumentRoutes(api, page),
+    instrumentRoutes(api, beside),
     healthRoute('healthz', { ...livezChecks, etcd }),
     healthRoute('livez', { ...livezChecks, etcd }, { 'event-loop': () => watchdog.problem() }),
     healthRoute('readyz', { ...readyzChecks, etcd, 'etcd-readiness': etcd }),

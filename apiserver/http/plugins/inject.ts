@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { InjectedAnswer, InjectedRequest } from '../../../shared/http/injected-request.ts'
 import { anonymousUser } from '../../auth/anonymous.ts'
 import { actingAs } from '../../auth/impersonation.ts'
 import { actOn } from '../../auth/injected.ts'
@@ -7,7 +8,6 @@ import type { User } from '../../kind/user.ts'
 import { attributesOf } from '../attributes.ts'
 import { withReason } from '../reason-prefix.ts'
 import { booleanParameter, parseRequestInfo } from '../request-info.ts'
-import type { InjectedAnswer, InjectedRequest } from './injected-request.ts'
 
 /** Answers a request without a network, through all hooks. Rejects requests that do not end, such as a watch. */
 export async function inject(

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import type { StatusError } from '../../../shared/api/status-error.ts'
+import { drained } from '../../../shared/http/drained.ts'
 import type { JsonMap } from '../../values/json-map.ts'
 import type { WatchSink } from '../../watchcache/watch-sink.ts'
 import type { Connection } from '../limits/client-limits.ts'
-import { drained } from './drained.ts'
 
 type EncodeEvent = (event: { type: string; object: JsonMap }) => string | Buffer
 

@@ -1,6 +1,6 @@
 /** What a reader gets of the time before it came: from what watch caches remember, and not more than the bounds. */
 import t from 'tap'
-import { historyOf } from '../../../apiserver/http/instruments/record/record-history.ts'
+import { historyOf } from '../../../apiserver/record/record-history.ts'
 import { keyPrefix, objectKey } from '../../../apiserver/registry/keys.ts'
 import { resources } from '../../../apiserver/resources/index.ts'
 import { createMemoryStorage } from '../../../apiserver/storage/memory.ts'
@@ -69,7 +69,7 @@ t.test('bounded in changes and bytes: the newest', async (t) => {
   await cache.load()
   for (let n = 0; n < 20; n++) await put(`p-${n}`)
   const names = (limits: { changes: number; bytes: number }) => {
-    const { states, changes } = historyOf([{ definition, cache }], limits)
+    const { states, changes } = historyOf([cache], limits)
     t.equal(states[0]!.items.length + changes.length, 21, 'what is no change is part of the state')
     return changes.map(({ record, atMs }) => `${record.object.name} ${atMs}`)
   }

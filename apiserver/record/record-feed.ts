@@ -1,15 +1,17 @@
-import { tooManyRequests } from '../../../../shared/api/status-errors.ts'
+import { tooManyRequests } from '../../shared/api/status-errors.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
 import {
   type RecordedRequest,
   type RecordLine,
   recordedResources,
   recordFormat,
   recordVersion,
-} from '../../../../shared/record/format.ts'
-import type { JournalEntry } from '../../../instruments/journal.ts'
-import type { ResourceDefinition } from '../../../kind/resource-definition.ts'
-import type { ApiContext } from '../../api-context.ts'
+} from '../../shared/record/format.ts'
+import type { Journal, JournalEntry } from '../instruments/journal.ts'
+import type { WatchCache } from '../watchcache/index.ts'
+import { addedLines } from './added-lines.ts'
 import type { Past } from './past-lines.ts'
+import type { TextOf } from './record-encoder.ts'
 import { historyOf } from './record-history.ts'
 import { RecordListener, type RecordStream } from './record-listener.ts'
 
@@ -21,17 +23,26 @@ const keptLimits = { lines: 4_000, letters: 1024 * 1024 }
 /** Of requests, if the journal keeps any. */
 const maxPastRequests = 10_000
 
+/** Holds what a record is made of. */
+export interface RecordSource {
+  clock: Clock
+  journal: Journal
+  /** Returns the caches of those kinds that are served, by their names, such as `deployments.apps`. */
+  cachesOf(names: readonly string[]): WatchCache[]
+  textOf: TextOf
+}
+
 /** The feed sends a server's record to its listeners. Without a listener it watches nothing. */
 export class RecordFeed {
-  readonly #api: ApiContext
+  readonly #source: RecordSource
   readonly #listeners = new Set<RecordListener>()
   #leaveJournal: (() => void) | undefined
   #pending = ''
   readonly #kept: { line: RecordLine; letters: number }[] = []
   #keptLetters = 0
 
-  constructor(api: ApiContext) {
-    this.#api = api
+  constructor(source: RecordSource) {
+    this.#source = source
   }
 
   /** Throws a StatusError (429) if there are too many listeners. */
@@ -42,21 +53,26 @@ export class RecordFeed {
 
   /** Writes the record to the response until that is closed. Its head is sent already. */
   follow(response: RecordStream, title: string, { history = false } = {}): void {
-    const { registry, clock } = this.#api
-    const definitions = definitionsOf(this.#api)
-    const listener = new RecordListener({
-      response,
-      definitions,
-      cacheOf: (definition) => registry.cacheOf(definition),
-      clock,
-    })
+    const { clock, journal, textOf } = this.#source
+    const caches = this.#source.cachesOf(recordedResources)
+    const listener = new RecordListener({ response, caches, textOf, clock })
     this.#listeners.add(listener)
-    this.#leaveJournal ??= this.#api.instruments.journal.listen((entry) => this.#note(entry))
+    this.#leaveJournal ??= journal.listen((entry) => this.#note(entry))
     response.once('close', () => this.#leave(listener))
-    const past = history ? this.#past(definitions) : undefined
+    const past = history ? this.#past(caches) : undefined
     const at = new Date(past?.startMs ?? clock.now()).toISOString()
     const writer = 'kubestage'
     listener.start({ type: 'HEADER', format: recordFormat, version: recordVersion, at, writer, title }, past)
+  }
+
+  /**
+   * Adds LOAD and MARK lines of a client, given as lines of JSON. Returns how many there were. Throws a StatusError
+   * (400, 422) for what is none.
+   */
+  addText(text: string): number {
+    const lines = addedLines(text, new Date(this.#source.clock.now()).toISOString())
+    this.add(lines)
+    return lines.length
   }
 
   /** Tells all listeners, and keeps the lines for those that come later. */
@@ -73,12 +89,12 @@ export class RecordFeed {
       this.#keptLetters -= this.#kept.shift()!.letters
   }
 
-  #past(definitions: readonly ResourceDefinition[]): Past {
-    const { registry, clock, instruments } = this.#api
-    const history = historyOf(definitions.map((definition) => ({ definition, cache: registry.cacheOf(definition) })))
+  #past(caches: readonly WatchCache[]): Past {
+    const { clock, journal } = this.#source
+    const history = historyOf(caches)
     const startMs = history.startMs ?? clock.now()
     const start = new Date(startMs).toISOString()
-    const requests = instruments.journal.entries().slice(-maxPastRequests)
+    const requests = journal.entries().slice(-maxPastRequests)
     const answered = requests.filter(({ code }) => code !== undefined).map(requestLine)
     const lines = [...this.#kept.map(({ line }) => line), ...answered].filter(({ at }) => at >= start)
     return { history, lines: lines.sort((a, b) => (a.at < b.at ? -1 : 1)), startMs }
@@ -126,19 +142,3 @@ const requestLine = (entry: JournalEntry): RecordedRequest => ({
   durationMs: entry.durationMs ?? 0,
   fault: entry.fault,
 })
-
-/** Events are recorded as those of the core group, which has the same objects. */
-function definitionsOf({ catalog }: ApiContext): ResourceDefinition[] {
-  const byName = new Map(
-    catalog.definitions().map((one) => [one.group ? `${one.plural}.${one.group}` : one.plural, one]),
-  )
-  return recordedResources.flatMap((name) => byName.get(name) ?? [])
-}
-
-const feeds = new WeakMap<ApiContext, RecordFeed>()
-
-export function feedOf(api: ApiContext): RecordFeed {
-  const feed = feeds.get(api) ?? new RecordFeed(api)
-  feeds.set(api, feed)
-  return feed
-}

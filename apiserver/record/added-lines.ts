@@ -1,6 +1,6 @@
-import { badRequest, invalid } from '../../../../shared/api/status-errors.ts'
-import type { StatusCause } from '../../../../shared/api/types.ts'
-import { lossKinds, type RecordedLoad, type RecordedMark } from '../../../../shared/record/format.ts'
+import { badRequest, invalid } from '../../shared/api/status-errors.ts'
+import type { StatusCause } from '../../shared/api/types.ts'
+import { lossKinds, type RecordedLoad, type RecordedMark } from '../../shared/record/format.ts'
 
 const maxLines = 1000
 const maxCauses = 20

@@ -1,13 +1,10 @@
 import type { Writable } from 'node:stream'
-import type { Clock } from '../../../../shared/clock/clock.ts'
-import type { RecordedGap, RecordedSync, RecordHeader } from '../../../../shared/record/format.ts'
-import type { ResourceDefinition } from '../../../kind/resource-definition.ts'
-import { Watch } from '../../../watchcache/watch.ts'
-import type { WatchCache } from '../../../watchcache/watch-cache.ts'
-import type { WatchSink } from '../../../watchcache/watch-sink.ts'
-import { drained } from '../../streams/drained.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { drained } from '../../shared/http/drained.ts'
+import type { RecordedGap, RecordedSync, RecordHeader } from '../../shared/record/format.ts'
+import { Watch, type WatchCache, type WatchSink } from '../watchcache/index.ts'
 import { type Past, pastChunks } from './past-lines.ts'
-import { recordEncoder } from './record-encoder.ts'
+import { recordEncoder, type TextOf } from './record-encoder.ts'
 import { selectionOf } from './record-history.ts'
 
 /** What a reader may leave unread before lines are left out. */
@@ -21,8 +18,8 @@ export type RecordStream = Pick<
 
 interface ListenerParts {
   response: RecordStream
-  definitions: readonly ResourceDefinition[]
-  cacheOf(definition: ResourceDefinition): WatchCache
+  caches: readonly WatchCache[]
+  textOf: TextOf
   clock: Clock
 }
 
@@ -61,15 +58,15 @@ export class RecordListener {
   }
 
   /** The past, and then what happens: a reader that leaves too much unread gets a gap here as well. */
-  async #tellPast({ history, lines, startMs }: Past): Promise<void> {
+  async #tellPast(past: Past): Promise<void> {
     const round: Round = { isOver: false, watches: [] }
     this.#round = round
-    for (const chunk of pastChunks(history, lines, startMs)) {
+    for (const chunk of pastChunks(past, this.#parts.textOf)) {
       this.#write(round, chunk)
       await drained(this.#parts.response)
       if (round.isOver || this.#isClosed) return
     }
-    await this.#watch(round, history.revision)
+    await this.#watch(round, past.history.revision)
   }
 
   async #sync(): Promise<void> {
@@ -80,12 +77,12 @@ export class RecordListener {
   }
 
   async #watch(round: Round, after: number | 'now'): Promise<void> {
-    const { definitions, cacheOf, clock } = this.#parts
+    const { caches, textOf, clock } = this.#parts
     const sink = this.#sinkOf(round)
-    for (const definition of definitions) {
-      const watch = new Watch(cacheOf(definition), sink, {
-        selection: selectionOf(definition),
-        encoder: recordEncoder(definition, clock),
+    for (const cache of caches) {
+      const watch = new Watch(cache, sink, {
+        selection: selectionOf(cache),
+        encoder: recordEncoder(cache, textOf, clock),
         bookmarks: false,
         after,
       })
