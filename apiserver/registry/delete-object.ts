@@ -49,7 +49,7 @@ export async function deleteObject(
       const decision = decideDelete(definition, old, { options: deleteOptions, reason, nowMs })
       const isNoted = !dryRun && decision.outcome !== 'pending'
       const request = isNoted ? requestOf(scope, old, { ...deleteOptions, reason }, nowMs) : undefined
-      const result = await noted(registry, { uid: old.metadata.uid, request }, () =>
+      const result = await noted(registry, { uid: old.metadata.uid, request, tries }, () =>
         apply(registry, scope, { decision, current, key }, options),
       )
       if (result) return result
@@ -67,11 +67,11 @@ export async function deleteObject(
  */
 async function noted(
   { deletionRequests }: WritePath,
-  { uid = '', request }: { uid: string | undefined; request: TerminationRequest | undefined },
+  { uid = '', request, tries }: { uid?: string; request: TerminationRequest | undefined; tries: WriteTries },
   write: () => Promise<DeleteResult | undefined>,
 ): Promise<DeleteResult | undefined> {
   if (!request) return write()
-  const announced = deletionRequests.announce && (await deletionRequests.announce(uid, request))
+  const announced = deletionRequests.announce && (await deletionRequests.announce(uid, request, tries))
   try {
     const result = await write()
     if (result) deletionRequests.note(uid, request)

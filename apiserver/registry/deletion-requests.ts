@@ -9,6 +9,12 @@ import type { ObjectScope } from './write-context.ts'
 export const maxObjects = 10_000
 export const maxRequests = 8
 
+/** Lets a request try again until its time is over. */
+export interface TimedTries {
+  /** Throws a StatusError (504) when the time is over. */
+  checkTime(): void
+}
+
 /**
  * Keeps the requests for the graceful deletion of an object: users and options, which the object itself does not have.
  * They are kept beside the objects, so that deleted objects look as a stock server's do.
@@ -19,9 +25,9 @@ export interface DeletionRequests {
   note(uid: string, request: TerminationRequest): void
   /**
    * Present where other servers answer for the same objects: they learn of the request before the write, and forget it
-   * if the write was not made.
+   * if the write was not made. Both reject with a StatusError (504) when the time of `tries` is over.
    */
-  announce?(uid: string, request: TerminationRequest): Promise<{ takeBack(): Promise<void> }>
+  announce?(uid: string, request: TerminationRequest, tries: TimedTries): Promise<{ takeBack(): Promise<void> }>
 }
 
 /**

@@ -1,12 +1,10 @@
 import type { TerminationRequest } from '../../shared/api/termination.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { Storage, StorageWatch } from '../storage/storage.ts'
-import { type DeletionRequests, maxObjects, maxRequests } from './deletion-requests.ts'
+import { type DeletionRequests, maxObjects, maxRequests, type TimedTries } from './deletion-requests.ts'
 import { startExpiry } from './expiry.ts'
 import { keyPrefix } from './keys.ts'
 
-/** The write of a request is tried this often: other servers may write the same entry before. */
-const maxAttempts = 100
 /** No kind that is served has keys with this prefix. */
 const prefix = keyPrefix({ group: 'kubestage.dev', plural: 'deletionrequests' })
 /** Requests are kept this long after the last one for their object; a longer grace period ends without them. */
@@ -47,14 +45,15 @@ export class SharedDeletionRequests implements DeletionRequests {
   /** Does nothing: `announce` has stored the request before the write. */
   note(): void {}
 
-  async announce(uid: string, request: TerminationRequest): Promise<{ takeBack(): Promise<void> }> {
+  async announce(uid: string, request: TerminationRequest, tries: TimedTries): Promise<{ takeBack(): Promise<void> }> {
     const text = JSON.stringify(request)
-    await this.#change(uid, (requests) => (requests.length < maxRequests ? [...requests, request] : requests))
+    const withIt = (requests: Requests): Requests => (requests.length < maxRequests ? [...requests, request] : requests)
+    await this.#change(uid, withIt, tries)
     const without = (requests: Requests): Requests => {
       const index = requests.findLastIndex((one) => JSON.stringify(one) === text)
       return requests.filter((_, at) => at !== index)
     }
-    return { takeBack: () => this.#change(uid, without) }
+    return { takeBack: () => this.#change(uid, without, tries) }
   }
 
   close(): void {
@@ -62,9 +61,10 @@ export class SharedDeletionRequests implements DeletionRequests {
     this.#expiry.close()
   }
 
-  async #change(uid: string, change: (requests: Requests) => Requests): Promise<void> {
+  /** Other servers may write the same entry in between: then the change is tried again while the request has time. */
+  async #change(uid: string, change: (requests: Requests) => Requests, tries: TimedTries): Promise<void> {
     const key = prefix + uid
-    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    for (;;) {
       const entry = await this.#storage.get(key)
       const before = entry ? requestsIn(entry.value) : []
       const after = change(before)
@@ -75,6 +75,7 @@ export class SharedDeletionRequests implements DeletionRequests {
           ? await this.#storage.delete({ key, expect: entry!.revision })
           : await this.#storage.put({ key, value, expect: entry?.revision ?? 'absent', freeing: true })
       if (ok) return
+      tries.checkTime()
     }
   }
 

@@ -34,6 +34,11 @@ export class WriteTries {
     const { storage } = this.#registry
     this.#count += 1
     if (!storage.catchUp && this.#count >= triesAlone) throw modified(definition, name)
+    this.checkTime()
+  }
+
+  /** Throws a StatusError (504) when the write's time is over. */
+  checkTime(): void {
     if (this.#leftMs() <= 0) throw tooLate()
   }
 
