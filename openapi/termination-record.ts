@@ -1,12 +1,10 @@
 /**
  * `terminations.kubestage.dev/v1`: what is known of the end of a pod, or of one of its containers, after it is gone.
  */
-import type { AddedField, Addition } from './addition.ts'
+import { type AddedField, type Addition, addedKind, text } from './addition.ts'
 
-const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1'
 const own = 'dev.kubestage.v1'
 
-const text = (go: string, description: string): AddedField => ({ go, shape: 'string', goType: 'string', description })
 const whole = (go: string, description: string): AddedField => ({ go, shape: '*int64', goType: 'int64', description })
 const micro = (go: string, description: string): AddedField => ({
   go,
@@ -23,20 +21,10 @@ const list = (go: string, of: string, description: string): AddedField => ({
 
 /** Adds the types of a Termination. The order of the fields is the order in dumps and in `kubectl explain`. */
 export const terminationRecord: Addition[] = [
-  {
-    type: `${own}.Termination`,
-    description:
-      'Termination is the record of how a pod ended, or how containers of it were stopped: who asked and why, each step with its times, and a verdict in words. It outlives the pod.',
-    kind: { group: 'kubestage.dev', version: 'v1', kind: 'Termination' },
-    fields: {
-      kind: text('Kind', 'Kind is a string value representing the REST resource this object represents.'),
-      apiVersion: text('APIVersion', 'APIVersion defines the versioned schema of this representation of an object.'),
-      metadata: {
-        go: 'ObjectMeta',
-        shape: `@${meta}.ObjectMeta`,
-        goType: 'v1.ObjectMeta',
-        description: "Standard object's metadata.",
-      },
+  ...addedKind(
+    'Termination',
+    'Termination is the record of how a pod ended, or how containers of it were stopped: who asked and why, each step with its times, and a verdict in words. It outlives the pod.',
+    {
       podName: text('PodName', 'Name of the pod, in the namespace of this record.'),
       podUID: text('PodUID', 'UID of the pod: another pod may have its name by now.'),
       nodeName: text('NodeName', 'Node that the pod ran on.'),
@@ -87,23 +75,7 @@ export const terminationRecord: Addition[] = [
         'Requests that `kubestage load` sent to the pod, and that were lost from the time of this end on.',
       ),
     },
-  },
-  {
-    type: `${own}.TerminationList`,
-    description: 'TerminationList is a list of Termination.',
-    kind: { group: 'kubestage.dev', version: 'v1', kind: 'TerminationList' },
-    fields: {
-      kind: text('Kind', 'Kind is a string value representing the REST resource this object represents.'),
-      apiVersion: text('APIVersion', 'APIVersion defines the versioned schema of this representation of an object.'),
-      metadata: {
-        go: 'ListMeta',
-        shape: `@${meta}.ListMeta`,
-        goType: 'v1.ListMeta',
-        description: 'Standard list metadata.',
-      },
-      items: list('Items', 'Termination', 'The records.'),
-    },
-  },
+  ),
   {
     type: `${own}.TerminationRequest`,
     description: 'TerminationRequest is a request that began the deletion of a pod, or changed it.',
