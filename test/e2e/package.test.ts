@@ -21,6 +21,7 @@ import { nodes } from '../../shared/client/resources.ts'
 import { createRestClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { repository } from '../harness/cluster.ts'
+import { readPage } from '../harness/doc-page.ts'
 import { httpsExchange } from '../harness/https-exchange.ts'
 import { findKubectls } from '../harness/kubectl.ts'
 import { skipOrFail } from '../harness/skip.ts'
@@ -220,6 +221,16 @@ export async function all() {
   }
   const { stdout } = await run(process.execPath, ['try.ts', join(app, 'library.db')], { cwd: app })
   t.equal(stdout, 'main Running\n')
+})
+
+t.test('the quick start of the page about test suites, as written', async (t) => {
+  const [block, ...others] = readPage('docs/test-suites.md').blocks.filter(({ marks }) => marks.file)
+  t.equal(others.length, 0)
+  const suite = join(app, 'suite')
+  mkdirSync(suite)
+  writeFileSync(join(suite, block!.marks.file!), block!.text)
+  const { stdout } = await run(process.execPath, ['--test'], { cwd: suite }).catch((error) => error)
+  t.match(stdout, /^. pass 1$/m)
 })
 
 t.test('the examples of test suites', async (t) => {
