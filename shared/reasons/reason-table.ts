@@ -1,7 +1,7 @@
 /**
  * This table says which component ends pods in which situation, and which reason their hooks get. Controllers, API
  * server and kubelet take their reasons from it by `reasonFor`; docs/reasons.md prints it (scripts/reasons-table.ts);
- * test/reasons has one test per situation.
+ * test/library/reasons.test.ts plays each row on a cluster.
  *
  * The reasons are those of the Pod Termination Reason proposal, by its definitions: `Decommissioned` if a pod will not
  * be replaced, `Update` if a pod of another version replaces it. If neither holds, the table has nothing, or a reason
