@@ -1,4 +1,4 @@
-import type { ApiConstructor, ApiType } from '@kubernetes/client-node'
+import type { ApiConstructor, ApiType, KubeConfig } from '@kubernetes/client-node'
 import type { Clock } from '../shared/clock/clock.ts'
 import { toTime } from '../shared/clock/timestamp.ts'
 import { issueCertificate, type KeyPair } from '../shared/pki/certificate.ts'
@@ -19,6 +19,11 @@ export interface ClusterUser {
 export interface Users {
   /** Returns the text of a kubeconfig with a certificate of the user. The user need not exist before. */
   kubeconfigOf(user: ClusterUser): string
+  /**
+   * Resolves to a KubeConfig of `@kubernetes/client-node`, which makes clients, watches and informers. Without a user it
+   * is the administrator's. Rejects if that package is not installed.
+   */
+  kubeConfig(user?: ClusterUser): Promise<KubeConfig>
   /**
    * Resolves to a client of `@kubernetes/client-node`: `await cluster.apiClient(CoreV1Api)`. Without a user
    * it is the administrator. Rejects if that package is not installed.
@@ -48,13 +53,21 @@ export function createUsers({
       issueCertificate({ commonName: name, organizations: groups, usage: 'client', notBefore, notAfter }, ca),
     )
   }
+  const kubeConfig = async (user?: ClusterUser): Promise<KubeConfig> => {
+    const { KubeConfig } = await import('@kubernetes/client-node').catch(explainMissing)
+    const config = new KubeConfig()
+    config.loadFromString(user ? kubeconfigOf(user) : textOf(admin))
+    return config
+  }
   return {
     kubeconfigOf,
-    async apiClient(api, user) {
-      const { KubeConfig } = await import('@kubernetes/client-node')
-      const config = new KubeConfig()
-      config.loadFromString(user ? kubeconfigOf(user) : textOf(admin))
-      return config.makeApiClient(api)
-    },
+    kubeConfig,
+    apiClient: async (api, user) => (await kubeConfig(user)).makeApiClient(api),
   }
+}
+
+function explainMissing(error: NodeJS.ErrnoException): never {
+  if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+  const message = '@kubernetes/client-node is not installed: run npm install --save-dev @kubernetes/client-node'
+  throw new Error(message, { cause: error })
 }

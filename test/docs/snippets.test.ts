@@ -81,12 +81,18 @@ t.test('TypeScript', async (t) => {
   }
 })
 
+/** Several blocks may import the same name of a package, among others. */
+function singly(line: string): string[] {
+  const [, names, from] = /^import \{ (.+) \} (from .+)$/.exec(line) ?? []
+  return names?.split(', ').map((name) => `import { ${name} } ${from}`) ?? [line]
+}
+
 /** Each block as a function of the cluster that the page speaks of; what they import stands above all. */
 function moduleOf(blocks: readonly Block[]): string {
   const imports = new Set<string>()
   const functions = blocks.map(({ at, text }) => {
     const lines = text.split('\n')
-    for (const line of lines.filter(isImport)) imports.add(line)
+    for (const line of lines.filter(isImport)) for (const one of singly(line)) imports.add(one)
     const body = lines.filter((line) => !isImport(line)).join('\n')
     return `// ${at}\nasync (cluster: Cluster): Promise<void> => { {\n${body}\n} },`
   })

@@ -162,12 +162,13 @@ console.log(pod.spec.containers[0]?.name, status?.phase)
   )
   writeFileSync(
     join(app, 'all.ts'),
-    `import { CoreV1Api } from '@kubernetes/client-node'
+    `import { CoreV1Api, type KubeConfig } from '@kubernetes/client-node'
 import { type ClusterPlugin, type FaultRule, type JournalFilter, resources, type Snapshot, type StartClusterOptions, startCluster } from 'kubestage'
 const options: StartClusterOptions = { apiOnly: true, journal: 100 }
 export async function all() {
   await using cluster = await startCluster(options)
   const core: CoreV1Api = await cluster.apiClient(CoreV1Api, { name: 'jane', groups: ['dev'] })
+  const config: KubeConfig = await cluster.kubeConfig()
   const rule: FaultRule = { verb: ['get', 'list'], resource: 'pods', probability: 0.5, seed: 1, then: { stale: 1 } }
   using fault = cluster.faults.add(rule)
   const filter: JournalFilter = { verb: 'list', code: 403 }
