@@ -11,10 +11,10 @@ import { openStorage, type StorageChoice, showStorage } from '../apiserver/stora
 import type { Storage } from '../apiserver/storage/storage.ts'
 import { bootstrap } from '../controllers/bootstrap.ts'
 import type { startControllers } from '../controllers/index.ts'
-import type { ElectionSettings } from '../controllers/leader-election/settings.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import type { ElectionFlags } from '../shared/config/election-options.ts'
+import type { ElectionSettings } from '../shared/config/election-settings.ts'
 import type { FeatureGates } from '../shared/config/feature-gates.ts'
 import { readInputText } from '../shared/config/input.ts'
 import { ConfigError } from '../shared/config/option.ts'
@@ -169,7 +169,7 @@ async function electionFor(options: ControlPlaneOptions): Promise<ElectionSettin
   const { leaderElect = options.storage?.engine === 'etcd', controllers, scheduler } = options
   const hasNone = controllers === false || (controllers?.join() === '-*' && !scheduler)
   if (!leaderElect || hasNone) return undefined
-  return (await import('../controllers/leader-election/election-of.ts')).electionOf(options)
+  return (await import('../shared/config/election-settings.ts')).electionOf(options)
 }
 
 async function openFor(options: ControlPlaneOptions): Promise<Storage> {

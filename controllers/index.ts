@@ -1,12 +1,12 @@
 import type { Client } from '../shared/client/client.ts'
 import { storageClasses } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
+import type { ElectionSettings } from '../shared/config/election-settings.ts'
 import type { Log } from '../shared/log/log.ts'
 import type { KeyPair } from '../shared/pki/certificate.ts'
 import { ensure } from './bootstrap.ts'
 import type { Controller, ControllerContext } from './controller.ts'
-import type { ElectionSettings } from './leader-election/settings.ts'
-import type { Term } from './leader-election/term.ts'
+import type { Term } from './elected.ts'
 import { startLoopSet } from './loop-set.ts'
 import { type ManagerOptions, startManagerLoops } from './manager-loops.ts'
 import { startScheduler } from './scheduler/scheduler.ts'
@@ -51,7 +51,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
   })
   await own.synced()
   if (!election) return own
-  const { startElected } = await import('./leader-election/start-elected.ts')
+  const { startElected } = await import('./elected.ts')
   const elected = await startElected({ ...options, resources, rootCa, election })
   return {
     async close() {

@@ -4,6 +4,9 @@ import type { Log } from '../shared/log/log.ts'
 import type { ApiResources, Controller, ControllerContext } from './controller.ts'
 import { createInformers } from './informers.ts'
 
+export type { Controller, ControllerContext } from './controller.ts'
+export { createEventRecorder, type EventRecorder } from './event-recorder.ts'
+
 export interface LoopSetOptions {
   client: Client
   clock: Clock

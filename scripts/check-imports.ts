@@ -3,7 +3,16 @@
 import { readFileSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type ImportRule, importRules, programs, wordRules } from './import-rules.ts'
+import {
+  type ImportRule,
+  importRules,
+  programs,
+  type Room,
+  rooms,
+  type Satellite,
+  satellites,
+  wordRules,
+} from './import-rules.ts'
 
 interface Import {
   /** A path relative to the repository, or a package. */
@@ -30,9 +39,10 @@ const product = [
   'bin/',
 ]
 const folderAdvice = 'move what both need below them, or pass it as an argument'
-const sources = (await Array.fromAsync(glob(product.map((folder) => `${folder}**/*.{ts,mjs}`)))).sort().map(parse)
+const sources = await sourcesIn(product)
 const violations = [
   ...sources.flatMap(brokenImports),
+  ...[...sources, ...(await sourcesIn(['bench/']))].flatMap(pastDoors),
   ...sources.flatMap(forbiddenWords),
   ...fileCycles(),
   ...folderCycles(),
@@ -41,6 +51,11 @@ const violations = [
 for (const violation of violations) console.log(violation)
 console.log(`${sources.length} files, ${violations.length} violations of the import table`)
 process.exitCode = violations.length ? 1 : 0
+
+async function sourcesIn(folders: readonly string[]): Promise<Source[]> {
+  const files = await Array.fromAsync(glob(folders.map((folder) => `${folder}**/*.{ts,mjs}`)))
+  return files.sort().map(parse)
+}
 
 function parse(file: string): Source {
   const text = readFileSync(file, 'utf8')
@@ -85,6 +100,41 @@ function areTwoMembers(folder: string, file: string, target: string): boolean {
   if (!file.startsWith(folder) || !target.startsWith(folder)) return false
   const member = (path: string) => path.slice(folder.length).split(/[./]/, 2).join('/')
   return member(file) !== member(target)
+}
+
+/** Imports of a satellite that are no doors of the core, and those of the core that are satellites. */
+function pastDoors({ file, imports }: Source): string[] {
+  const own = satelliteOf(file)
+  return imports.flatMap(({ target, line }) => {
+    const other = satelliteOf(target)
+    if (own === other) return []
+    const advice = own ? !other && doorAdvice(own, target) : other && roomOf(file) && meeting(file, other)
+    return advice ? [`${file}:${line}: imports ${target}; instead: ${advice}`] : []
+  })
+}
+
+function meeting(file: string, { name, roots }: Satellite): string | undefined {
+  if (isIn(file, roots)) return undefined
+  const where = roots.length > 0 ? `only ${roots.join(', ')} imports it` : 'no file of the core imports it'
+  return `${name} stands beside the core: ${where}`
+}
+
+function doorAdvice({ name }: Satellite, target: string): string | undefined {
+  const room = roomOf(target)
+  if (!room || target === room.door) return undefined
+  return room.door
+    ? `${name} stands beside the core: the door of ${room.folder} is ${room.door}`
+    : `${name} stands beside the core, and ${room.folder} has no door: take what is needed as an argument`
+}
+
+function satelliteOf(file: string): Satellite | undefined {
+  return satellites.find(({ folders }) => isIn(file, folders))
+}
+
+/** The innermost one. */
+function roomOf(file: string): Room | undefined {
+  const found = rooms.filter(({ folder }) => file.startsWith(folder))
+  return found.sort((one, other) => other.folder.length - one.folder.length)[0]
 }
 
 function forbiddenWords({ file, lines }: Source): string[] {

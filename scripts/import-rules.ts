@@ -18,6 +18,19 @@ export interface ImportRule {
   instead: string
 }
 
+/** A part of the core, and its door: the one file that satellites may import. Without one it is closed to them. */
+export interface Room {
+  folder: string
+  door?: string
+}
+
+/** What stands beside the core. It imports doors; the core imports it in `roots` alone, which put programs together. */
+export interface Satellite {
+  name: string
+  folders: readonly string[]
+  roots: readonly string[]
+}
+
 export interface WordRule {
   word: RegExp
   except: readonly string[]
@@ -184,6 +197,42 @@ export const importRules: readonly ImportRule[] = [
     typesAllowed: true,
     instead: 'take it from shared/http/node-http.ts: an import of it brings a WebSocket client along',
   },
+]
+
+/** A file belongs to the room with the longest name. `shared/` is no room: it is the ground that all stand on. */
+export const rooms: readonly Room[] = [
+  { folder: 'apiserver/' },
+  { folder: 'apiserver/instruments/', door: 'apiserver/instruments/journal.ts' },
+  { folder: 'apiserver/storage/', door: 'apiserver/storage/engine.ts' },
+  { folder: 'apiserver/watchcache/', door: 'apiserver/watchcache/index.ts' },
+  { folder: 'cluster/', door: 'cluster/index.ts' },
+  { folder: 'controllers/', door: 'controllers/loop-set.ts' },
+  { folder: 'kubelet/', door: 'kubelet/config.ts' },
+  { folder: 'kubelet/actions/', door: 'kubelet/actions/actions.ts' },
+  { folder: 'kubelet/certificates/', door: 'kubelet/certificates/request-certificate.ts' },
+  { folder: 'kubelet/prober/', door: 'kubelet/prober/probe-worker.ts' },
+  { folder: 'kubelet/runtime/', door: 'kubelet/runtime/container-runtime.ts' },
+  { folder: 'kubelet/runtime/images/', door: 'kubelet/runtime/images/images.ts' },
+  { folder: 'kubelet/runtime/process/', door: 'kubelet/runtime/process/index.ts' },
+  { folder: 'openapi/' },
+]
+
+export const satellites: readonly Satellite[] = [
+  {
+    name: 'the page',
+    folders: ['ui/', 'apiserver/ui/', 'cli/ui/', 'cli/export/'],
+    roots: ['apiserver/satellites.ts'],
+  },
+  { name: 'the record', folders: ['apiserver/record/', 'cli/record/'], roots: ['apiserver/satellites.ts'] },
+  { name: 'rehearse', folders: ['cli/rehearse/'], roots: [] },
+  { name: 'join', folders: ['cli/join/'], roots: [] },
+  { name: 'bench', folders: ['bench/'], roots: [] },
+  {
+    name: 'etcd',
+    folders: ['apiserver/storage/etcd/'],
+    roots: ['apiserver/storage/open-storage.ts', 'apiserver/storage/copy/', 'cluster/supervisor/local-etcd.ts'],
+  },
+  { name: 'the election', folders: ['controllers/leader-election/'], roots: ['controllers/elected.ts'] },
 ]
 
 export const wordRules: readonly WordRule[] = [

@@ -1,5 +1,5 @@
+import { upstreamKey } from '../../shared/api/upstream-keys.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
-import { upstreamKey } from '../storage/etcd/upstream-keys.ts'
 
 type Named = Pick<ResourceDefinition, 'group' | 'plural' | 'conversion'>
 

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
 import { load } from 'js-yaml'
-import { detachedSignature } from '../../controllers/bootstrap-tokens/signature.ts'
 import type { BootstrapToken } from '../../shared/api/bootstrap-token.ts'
 import { ConfigError } from '../../shared/config/option.ts'
+import { detachedSignature } from '../../shared/pki/detached-signature.ts'
 import { publicKeyHashes } from '../../shared/pki/public-key-hash.ts'
 
 /** The signature of a token that was just created may come a moment later. */

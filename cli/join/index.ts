@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import { openStateDirectory, writingState } from '../../cluster/state-directory.ts'
-import { tellStarter } from '../../cluster/supervisor/starter.ts'
+import { openStateDirectory, tellStarter, writingState } from '../../cluster/index.ts'
 import { completed, type KubeletConfig, kubeletOptions } from '../../kubelet/config.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { defaultsOf, option } from '../../shared/config/option.ts'

@@ -1,5 +1,5 @@
 import { readFileSync, rmdirSync, rmSync } from 'node:fs'
-import { Adopted } from '../../cluster/supervisor/adopted.ts'
+import { Adopted } from '../../cluster/index.ts'
 import { ignoring } from '../../shared/api/status-error.ts'
 import { nodes } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { isValidFor } from '../../kubelet/certificates/renewal.ts'
+import { isValidFor } from '../../kubelet/certificates/request-certificate.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import type { ClusterAccess } from '../../shared/client/rest-client.ts'
 import { ConfigError, option } from '../../shared/config/option.ts'

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { version } from '../../cluster/package.ts'
+import { version } from '../../cluster/index.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ConfigError, option, UsageError } from '../../shared/config/option.ts'
 import { duration, flag, text } from '../../shared/config/option-types.ts'

@@ -1,4 +1,4 @@
-import { clusterOptions } from '../../cluster/settings.ts'
+import { clusterOptions } from '../../cluster/index.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { Undo } from '../../shared/concurrency/undo.ts'

@@ -1,4 +1,4 @@
-import type { Cluster } from '../../cluster/cluster.ts'
+import type { Cluster } from '../../cluster/index.ts'
 import { ignoring, isStatus, StatusError } from '../../shared/api/status-error.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'

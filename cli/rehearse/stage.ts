@@ -1,4 +1,4 @@
-import type { Cluster } from '../../cluster/cluster.ts'
+import type { Cluster } from '../../cluster/index.ts'
 import type { Event } from '../../shared/api/types.ts'
 import type { Client, ObjectRef } from '../../shared/client/client.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'

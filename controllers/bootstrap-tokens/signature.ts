@@ -1,19 +1,8 @@
-import { createHmac } from 'node:crypto'
 import { type BootstrapTokenSecret, tokenIdOf, tokenTimeLeftMs, tokenValue } from '../../shared/api/bootstrap-token.ts'
 
-const signaturePrefix = 'jws-kubeconfig-'
+import { detachedSignature } from '../../shared/pki/detached-signature.ts'
 
-/**
- * A JSON Web Signature (HS256) without its payload: `header..signature`. Upstream: k8s.io/cluster-bootstrap/token/jws.
- */
-export function detachedSignature(content: string, token: { id: string; secret: string }): string {
-  const encoded = (text: string): string => Buffer.from(text).toString('base64url')
-  const header = encoded(JSON.stringify({ alg: 'HS256', kid: token.id }))
-  const signature = createHmac('sha256', token.secret)
-    .update(`${header}.${encoded(content)}`)
-    .digest('base64url')
-  return `${header}..${signature}`
-}
+const signaturePrefix = 'jws-kubeconfig-'
 
 /**
  * The data of cluster-info with one signature of its `kubeconfig` for each token that may sign, and no other

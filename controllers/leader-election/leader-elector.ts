@@ -5,9 +5,9 @@ import { leases } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toMicroTime } from '../../shared/clock/timestamp.ts'
 import { withinLimit } from '../../shared/clock/within-limit.ts'
+import { type ElectionSettings, jitterFactor } from '../../shared/config/election-settings.ts'
 import type { Log } from '../../shared/log/log.ts'
 import { type Election, isSame, LeaseLock } from './lease-lock.ts'
-import { type ElectionSettings, jitterFactor } from './settings.ts'
 import { Term } from './term.ts'
 
 export interface LeaderElectorOptions {

@@ -3,8 +3,8 @@ import { type ClusterAccess, createRestClient, type ServerClient } from '../../s
 import type { KeyPair } from '../../shared/pki/certificate.ts'
 import { readIfExists, writePrivately } from '../../shared/pki/files.ts'
 import { kubeconfig } from '../../shared/pki/kubeconfig-file.ts'
-import { isValidFor, keepRenewed, type NodeCertificateOptions } from './renewal.ts'
-import { nodeSubject, requestCertificate } from './request-certificate.ts'
+import { keepRenewed, type NodeCertificateOptions } from './renewal.ts'
+import { isValidFor, nodeSubject, requestCertificate } from './request-certificate.ts'
 
 export interface ClientCertificateOptions extends NodeCertificateOptions {
   /** The kubeconfig of a user that may only request a certificate. */

@@ -2,7 +2,6 @@ import { X509Certificate } from 'node:crypto'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { createBackoff } from '../../shared/concurrency/backoff.ts'
 import type { KeyPair } from '../../shared/pki/certificate.ts'
-import { nodeSubject } from './request-certificate.ts'
 
 /** Says which node a certificate belongs to, and which clock and error handler its renewal uses. */
 export interface NodeCertificateOptions {
@@ -71,11 +70,4 @@ function renewalTime({ cert }: KeyPair, chance: number): number {
   const { validFromDate, validToDate } = new X509Certificate(cert)
   const [from, to] = [validFromDate.getTime(), validToDate.getTime()]
   return from + (to - from) * (0.7 + 0.2 * chance)
-}
-
-/** Returns true if the certificate names this node as its subject and is valid at `nowMs`. */
-export function isValidFor(nodeName: string, { cert }: Partial<KeyPair>, nowMs: number): boolean {
-  if (!cert) return false
-  const { subject, validToDate } = new X509Certificate(cert)
-  return subject.split('\n').includes(`CN=${nodeSubject(nodeName).commonName}`) && validToDate.getTime() > nowMs
 }

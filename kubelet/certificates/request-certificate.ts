@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import type { V1CertificateSigningRequest } from '@kubernetes/client-node'
 import type { WithMeta } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
@@ -60,4 +61,11 @@ function certificateOf({ metadata, status }: Request): string | undefined {
   const no = status?.conditions?.find(({ type }) => type === 'Denied' || type === 'Failed')
   if (no) throw new Error(`certificate request ${metadata.name}: ${no.type}: ${no.message || no.reason}`)
   return status?.certificate && Buffer.from(status.certificate, 'base64').toString('latin1')
+}
+
+/** Returns true if the certificate names this node as its subject and is valid at `nowMs`. */
+export function isValidFor(nodeName: string, { cert }: Partial<KeyPair>, nowMs: number): boolean {
+  if (!cert) return false
+  const { subject, validToDate } = new X509Certificate(cert)
+  return subject.split('\n').includes(`CN=${nodeSubject(nodeName).commonName}`) && validToDate.getTime() > nowMs
 }

@@ -4,8 +4,8 @@ import type { Client } from '../../shared/client/client.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { issueCertificate, type KeyPair } from '../../shared/pki/certificate.ts'
 import { readIfExists, writePrivately } from '../../shared/pki/files.ts'
-import { isValidFor, keepRenewed, type NodeCertificateOptions } from './renewal.ts'
-import { nodeSubject, requestCertificate } from './request-certificate.ts'
+import { keepRenewed, type NodeCertificateOptions } from './renewal.ts'
+import { isValidFor, nodeSubject, requestCertificate } from './request-certificate.ts'
 
 export interface ServingCertificateOptions extends NodeCertificateOptions {
   client: Client

@@ -35,7 +35,7 @@ const large = [
   'apiserver/http/node-http2/connection.ts',
   'cluster/supervisor/local-etcd.ts',
   'controllers/index.ts',
-  'controllers/leader-election/start-elected.ts',
+  'controllers/elected.ts',
   'kubelet/actions/grpc.ts', // and with it HTTP/2, 6 MB
   'kubelet/http/app.ts', // and with it Fastify, 7 MB
   'kubelet/http/streaming/serve-stream.ts',

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
+import { rooms, satellites } from '../../scripts/import-rules.ts'
 
 const program = join(import.meta.dirname, '../../scripts/check-imports.ts')
 
@@ -111,4 +112,52 @@ t.test('no part of the product imports what starts or tests it', async (t) => {
   for (const part of parts)
     for (const [index, folder] of above.entries())
       t.match(stdout, `${part}/a.ts:${index + 1}: imports ${folder}/x.ts; instead: `)
+})
+
+t.test('a satellite that reaches into the core is told the door', async (t) => {
+  const { status, stdout } = check(t, {
+    'apiserver/record/feed.ts': `import { Watch } from '../watchcache/index.ts'\nimport type { W } from '../watchcache/w.ts'`,
+    'apiserver/ui/site.ts': `import type { Registry } from '../registry/registry.ts'`,
+    'bench/hooks.ts': `const { exec } = await import('../kubelet/actions/exec.ts')`,
+    'cli/rehearse/stage.ts': `import { runCluster } from '../../cluster/index.ts'\nimport { x } from '../../cluster/cluster.ts'`,
+  })
+  t.equal(status, 1)
+  const beside = (name: string, rest: string) => `${name} stands beside the core${rest}\n`
+  const door = (name: string, room: string, file: string) => beside(name, `: the door of ${room} is ${file}`)
+  const watchcache = door('the record', 'apiserver/watchcache/', 'apiserver/watchcache/index.ts')
+  t.match(stdout, `apiserver/record/feed.ts:2: imports apiserver/watchcache/w.ts; instead: ${watchcache}`)
+  const closed = beside('the page', ', and apiserver/ has no door: take what is needed as an argument')
+  t.match(stdout, `apiserver/ui/site.ts:1: imports apiserver/registry/registry.ts; instead: ${closed}`)
+  const actions = door('bench', 'kubelet/actions/', 'kubelet/actions/actions.ts')
+  t.match(stdout, `bench/hooks.ts:1: imports kubelet/actions/exec.ts; instead: ${actions}`)
+  const cluster = door('rehearse', 'cluster/', 'cluster/index.ts')
+  t.match(stdout, `cli/rehearse/stage.ts:2: imports cluster/cluster.ts; instead: ${cluster}`)
+  t.match(stdout, ' 4 violations')
+})
+
+t.test('the core meets a satellite only where a program is put together', async (t) => {
+  const { status, stdout } = check(t, {
+    'apiserver/satellites.ts': `const feed = import('./record/feed.ts')`,
+    'apiserver/http/routes.ts': `import type { Feed } from '../record/feed.ts'`,
+    'cli/load/run.ts': `import { rehearse } from '../rehearse/index.ts'`,
+    'cluster/cluster.ts': `import { join } from '../cli/join/index.ts'`,
+    'controllers/index.ts': `export { Elector } from './leader-election/elector.ts'`,
+  })
+  t.equal(status, 1)
+  const only = (name: string, root: string) => `instead: ${name} stands beside the core: only ${root} imports it`
+  t.match(stdout, `routes.ts:1: imports apiserver/record/feed.ts; ${only('the record', 'apiserver/satellites.ts')}`)
+  t.match(stdout, 'cluster.ts:1: imports cli/join/index.ts; instead: join stands beside the core: no file of the core')
+  const election = only('the election', 'controllers/elected.ts')
+  t.match(stdout, `index.ts:1: imports controllers/leader-election/elector.ts; ${election}`)
+  t.notMatch(stdout, /^(apiserver\/satellites|cli\/load)/m)
+})
+
+t.test('rooms, doors and satellites of the table are there', async (t) => {
+  const root = join(import.meta.dirname, '../..')
+  const named = [
+    ...rooms.flatMap(({ folder, door = folder }) => [folder, door]),
+    ...satellites.flatMap(({ folders, roots }) => [...folders, ...roots]),
+  ]
+  for (const path of named) t.ok(existsSync(join(root, path)), path)
+  for (const { folder, door = folder } of rooms) t.ok(door.startsWith(folder), `${door} is in its room`)
 })

@@ -1,8 +1,8 @@
+import { rootOf } from '../../../shared/api/upstream-keys.ts'
 import { EtcdClient } from '../etcd/client.ts'
 import { type Contents, rangeOf, readRange } from '../etcd/load.ts'
 import { startError } from '../etcd/reasons.ts'
 import { readTls } from '../etcd/tls-files.ts'
-import { rootOf } from '../etcd/upstream-keys.ts'
 import { checkVersion } from '../etcd/version.ts'
 import type { OpenOptions } from '../open-options.ts'
 

@@ -1,13 +1,18 @@
 import { noteStored } from '../../../shared/api/exact-json.ts'
+import { ownKey, rootOf, upstreamKey } from '../../../shared/api/upstream-keys.ts'
 import { ConfigError } from '../../../shared/config/option.ts'
 import type { GrpcError } from '../../../shared/grpc/status.ts'
-import type { EventLogLimits } from '../event-log.ts'
-import { checkFence, type Fence, FencedError } from '../fence.ts'
+import type { EventLogLimits } from '../engine.ts'
 import {
+  type Change,
   CompactedError,
+  checkFence,
   type DeleteEntryOptions,
+  defaultHistory,
   type Entry,
   type ExpiryRule,
+  type Fence,
+  FencedError,
   type ListOptions,
   type ListResult,
   type PutOptions,
@@ -15,10 +20,10 @@ import {
   StorageFullError,
   StorageUnavailableError,
   type StorageWatch,
+  StoreState,
   type WatchOptions,
   type WriteResult,
-} from '../storage.ts'
-import { type Change, defaultHistory, StoreState } from '../store-state.ts'
+} from '../engine.ts'
 import { EtcdClient, type EtcdClientOptions } from './client.ts'
 import { Compactor } from './compactor.ts'
 import { Feed } from './feed.ts'
@@ -30,7 +35,6 @@ import type { Draft, Message } from './messages.ts'
 import { checkAbove, checkBelow } from './neighbours.ts'
 import { isCompacted, startError, storageError } from './reasons.ts'
 import { RevisionWaiters } from './revision-waiters.ts'
-import { ownKey, rootOf, upstreamKey } from './upstream-keys.ts'
 import { checkVersion, tellsProgress } from './version.ts'
 
 export interface EtcdStorageOptions extends EtcdClientOptions {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/clock/clock.ts'
-import type { ExpiryRule } from '../storage.ts'
+import type { ExpiryRule } from '../engine.ts'
 import type { EtcdClient } from './client.ts'
 
 interface Lease {

@@ -1,9 +1,9 @@
 import { noteStored } from '../../../shared/api/exact-json.ts'
+import { ownKey } from '../../../shared/api/upstream-keys.ts'
 import { ConfigError } from '../../../shared/config/option.ts'
-import type { Entry } from '../storage.ts'
+import type { Entry } from '../engine.ts'
 import type { EtcdClient } from './client.ts'
 import { isCompacted } from './reasons.ts'
-import { ownKey } from './upstream-keys.ts'
 
 /** Entries in one answer: each may have a megabyte. */
 const pageSize = 500

@@ -1,6 +1,6 @@
+import { root } from '../../../shared/api/upstream-keys.ts'
 import { ConfigError } from '../../../shared/config/option.ts'
 import type { EtcdClient } from './client.ts'
-import { root } from './upstream-keys.ts'
 
 /** Written by each API server when it starts (apiserver/bootstrap/shared-key.ts). */
 const mark = 'kubestage.dev/cluster/service-account-key'

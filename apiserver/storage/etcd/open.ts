@@ -1,5 +1,4 @@
-import type { OpenOptions } from '../open-options.ts'
-import type { Storage } from '../storage.ts'
+import type { OpenOptions, Storage } from '../engine.ts'
 import { openEtcdStorage } from './etcd.ts'
 import { readTls } from './tls-files.ts'
 

@@ -1,6 +1,6 @@
 import { ConfigError } from '../../../shared/config/option.ts'
 import { GrpcError, grpcCodes } from '../../../shared/grpc/status.ts'
-import { StorageFullError, StorageUnavailableError, ValueTooLargeError } from '../storage.ts'
+import { StorageFullError, StorageUnavailableError, ValueTooLargeError } from '../engine.ts'
 import { tlsReason } from './client.ts'
 
 /** What etcd's answers say, whose codes are shared by many. */

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../../shared/clock/clock.ts'
-import { StorageUnavailableError } from '../storage.ts'
+import { StorageUnavailableError } from '../engine.ts'
 
 interface Waiter {
   revision: number

@@ -2,7 +2,7 @@ import { createSecureContext } from 'node:tls'
 import { readInputText } from '../../../shared/config/input.ts'
 import { ConfigError } from '../../../shared/config/option.ts'
 import type { GrpcChannelOptions } from '../../../shared/grpc/channel.ts'
-import type { EtcdFiles } from '../open-options.ts'
+import type { EtcdFiles } from '../engine.ts'
 
 /** Throws a ConfigError that names the flag of a file that is missing or holds something else. */
 export function readTls({ etcdCafile, etcdCertfile, etcdKeyfile }: EtcdFiles): GrpcChannelOptions['tls'] {

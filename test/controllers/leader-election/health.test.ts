@@ -1,10 +1,10 @@
 import { pino } from 'pino'
 import t from 'tap'
 import { ElectedLoops } from '../../../controllers/leader-election/elected-loops.ts'
-import { healthOf } from '../../../controllers/leader-election/health.ts'
 import type { Client } from '../../../shared/client/client.ts'
 import { namespaces } from '../../../shared/client/resources.ts'
 import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
+import { healthOf } from '../../../shared/http/health-checks.ts'
 import { startTestApiServer } from '../../harness/api-server.ts'
 
 const settings = {

@@ -2,13 +2,13 @@
 import { pino } from 'pino'
 import t from 'tap'
 import { LeaderElector } from '../../../controllers/leader-election/leader-elector.ts'
-import { checkElectionTimes } from '../../../controllers/leader-election/settings.ts'
 import { Term } from '../../../controllers/leader-election/term.ts'
 import { termClient } from '../../../controllers/leader-election/term-client.ts'
 import type { Lease } from '../../../shared/api/types.ts'
 import type { Client } from '../../../shared/client/client.ts'
 import { configMaps, leases, namespaces } from '../../../shared/client/resources.ts'
 import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
+import { checkElectionTimes } from '../../../shared/config/election-settings.ts'
 import { startTestApiServer } from '../../harness/api-server.ts'
 
 const times = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 }

@@ -1,13 +1,15 @@
-import type { Client } from '../../shared/client/client.ts'
-import type { Clock } from '../../shared/clock/clock.ts'
-import type { Log } from '../../shared/log/log.ts'
-import type { ApiResources, Controller, ControllerContext } from '../controller.ts'
-import { startLoopSet } from '../loop-set.ts'
-import { type ManagerOptions, startManagerLoops } from '../manager-loops.ts'
-import { startScheduler } from '../scheduler/scheduler.ts'
-import { ElectedLoops } from './elected-loops.ts'
-import type { ElectionSettings } from './settings.ts'
-import type { Term } from './term.ts'
+import type { Client } from '../shared/client/client.ts'
+import type { Clock } from '../shared/clock/clock.ts'
+import type { ElectionSettings } from '../shared/config/election-settings.ts'
+import type { Log } from '../shared/log/log.ts'
+import type { ApiResources, Controller, ControllerContext } from './controller.ts'
+import { ElectedLoops } from './leader-election/elected-loops.ts'
+import type { Term } from './leader-election/term.ts'
+import { startLoopSet } from './loop-set.ts'
+import { type ManagerOptions, startManagerLoops } from './manager-loops.ts'
+import { startScheduler } from './scheduler/scheduler.ts'
+
+export type { Term } from './leader-election/term.ts'
 
 export interface ElectedOptions extends ManagerOptions {
   /** For Leases and events of the election. */

@@ -1,4 +1,5 @@
-import { UsageError } from '../../shared/config/option.ts'
+import { type ElectionFlags, electionOptions } from './election-options.ts'
+import { defaultsOf, UsageError } from './option.ts'
 
 /** Holds the durations of an election, in milliseconds of the machine. Upstream: client-go/tools/leaderelection. */
 export interface ElectionTimes {
@@ -28,4 +29,18 @@ export function checkElectionTimes({ leaseDurationMs, renewDeadlineMs, retryPeri
   if (retryPeriodMs < 1) refuse('retry-period', 'longer than 0s')
   if (renewDeadlineMs <= retryPeriodMs * jitterFactor)
     refuse('renew-deadline', `longer than ${jitterFactor} times --leader-elect-retry-period`)
+}
+
+/** Throws a UsageError that names the flag. What is left out has its default. */
+export function electionOf(flags: Partial<ElectionFlags>): ElectionSettings {
+  const all = { ...defaultsOf(electionOptions), ...flags }
+  const settings = {
+    leaseDurationMs: all.leaderElectLeaseDuration,
+    renewDeadlineMs: all.leaderElectRenewDeadline,
+    retryPeriodMs: all.leaderElectRetryPeriod,
+    name: all.leaderElectResourceName,
+    namespace: all.leaderElectResourceNamespace,
+  }
+  checkElectionTimes(settings)
+  return settings
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { keyPrefix, objectKey } from '../../../apiserver/registry/keys.ts'
 import { resources } from '../../../apiserver/resources/index.ts'
-import { ownKey, rootOf, upstreamKey } from '../../../apiserver/storage/etcd/upstream-keys.ts'
+import { ownKey, rootOf, upstreamKey } from '../../../shared/api/upstream-keys.ts'
 
 const stored = resources.filter(({ virtual }) => !virtual)
 

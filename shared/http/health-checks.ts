@@ -1,4 +1,4 @@
-import { type HealthAnswer, notFound } from '../../shared/http/health-server.ts'
+import { type HealthAnswer, notFound } from './health-server.ts'
 
 /** Undefined while all is well, else why not. */
 export type Check = () => string | undefined
