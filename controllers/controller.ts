@@ -22,13 +22,13 @@ export interface ControllerContext {
 export interface ApiResource extends Resource {
   kind: string
   namespaced: boolean
-  /** Its objects stay when their namespace goes. */
+  /** If true, the objects stay when their namespace is deleted. */
   outlivesNamespace?: boolean
-  /** Absent: all. */
+  /** Lists the verbs that the server serves; without it all of them. */
   verbs?: readonly string[]
-  /** Which of the subresources that built-in kinds have. */
+  /** Says which subresources of built-in kinds exist. */
   subresources?: { scale?: boolean }
-  /** Of a custom resource: where its scale subresource, if it has one, finds the wanted replicas. */
+  /** Finds the wanted replicas of a custom resource that has a scale subresource. */
   custom?: { scale?: { specReplicas(object: KubeObject): number | undefined } }
 }
 

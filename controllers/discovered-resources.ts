@@ -105,7 +105,7 @@ export class DiscoveredResources implements ApiResources, Controller {
     this.#queue.addAfter('refresh', intervalMs)
   }
 
-  /** Each resource of the group once, in the first version that has it. */
+  /** Resolves to each resource of the group once, in the first version that has it. */
   async #servedBy({ name: group, versions, preferredVersion }: ServedGroup): Promise<ApiResource[]> {
     const isPreferred = ({ version }: { version: string }): boolean => version === preferredVersion?.version
     const inOrder = [...versions.filter(isPreferred), ...versions.filter((version) => !isPreferred(version))]
@@ -119,7 +119,7 @@ export class DiscoveredResources implements ApiResources, Controller {
     return lists.flat()
   }
 
-  /** For a group whose server does not answer. */
+  /** Returns a handler that keeps what is known of a group whose server does not answer. */
   #asBefore({ name: group }: ServedGroup): (error: unknown) => ApiResource[] {
     return (error) => {
       if (group === '') throw error

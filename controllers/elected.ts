@@ -12,19 +12,19 @@ import { startScheduler } from './scheduler/scheduler.ts'
 export type { Term } from './leader-election/term.ts'
 
 export interface ElectedOptions extends ManagerOptions {
-  /** For Leases and events of the election. */
+  /** Reads and writes the Leases and events of the election. */
   client: Client
   clock: Clock
   log: Log
   scheduler: boolean
-  /** Of the control loops; the scheduler has a Lease of its own beside theirs. */
+  /** Sets the election of the control loops. The scheduler has a Lease of its own. */
   election: ElectionSettings
-  /** With which the loops of a term write. Default: `client`. */
+  /** Returns the client that the loops of a term write with. Without it they use `client`. */
   termClient?(term: Term): Client
 }
 
 export interface Elected extends Controller {
-  /** Why the process should be started again; undefined while all is well. */
+  /** Returns why the process should be started again; undefined while it works. */
   trouble(): string | undefined
 }
 

@@ -10,15 +10,15 @@ import type { Log } from '../shared/log/log.ts'
 
 export interface RecordedEvent {
   kind: string
-  /** Default `v1`. */
+  /** Names the version of the object; `v1` by default. */
   apiVersion?: string
   regarding: { metadata: ObjectMeta }
   type: 'Normal' | 'Warning'
   reason: string
   message: string
   /**
-   * What was being done, e.g. `Binding`: makes an event of the newer kind (eventTime, reporting controller), as the
-   * scheduler writes them.
+   * Names what was being done, such as `Binding`. With it the event is of the newer kind (eventTime, reporting
+   * controller), as the scheduler writes them.
    */
   action?: string
 }

@@ -23,15 +23,15 @@ export interface ControllersOptions
   clock: Clock
   log: Log
   scheduler: boolean
-  /** Its key signs certificate requests. */
+  /** Signs certificate requests with its key. */
   ca: KeyPair
-  /** By default the certificate of `ca`. */
+  /** Holds the CA that is published to namespaces; by default the certificate of `ca`. */
   rootCa?: string
   /** CA of the client certificates that the server accepts, in PEM; by default the certificate of `ca`. */
   clientCa?: string
   /** Loops but those of the server itself run only while this process leads. Absent: they always run. */
   election?: ElectionSettings
-  /** With which the loops of a term write. Default: `client`. */
+  /** Returns the client that the loops of a term write with. Without it they use `client`. */
   termClient?(term: Term): Client
 }
 

@@ -36,15 +36,18 @@ import { startVolumeController } from './volumes/volume-controller.ts'
 export interface ManagerOptions {
   /** All kinds that the server serves: the namespace controller and the garbage collector treat them alike. */
   resources: ApiResources
-  /** Which loops, in the form of kube-controller-manager's `--controllers`; default: all. */
+  /** Chooses the loops, in the form of kube-controller-manager's `--controllers`. Without it all of them run. */
   chosen?: readonly string[]
   /** A node that is silent for longer counts as lost; by default 50 s. */
   nodeMonitorGraceMs?: number
-  /** Its key signs certificate requests. Absent: they are not signed. */
+  /** Signs certificate requests with its key. Without it they are not signed. */
   ca?: KeyPair
-  /** What is published to every namespace as kube-root-ca.crt, and is in tokens' Secrets. Absent: neither is made. */
+  /**
+   * Holds what is published to every namespace as kube-root-ca.crt, and is in tokens' Secrets. Without it neither is
+   * made.
+   */
   rootCa?: string
-  /** By default each gate has its own default. */
+  /** Sets the feature gates; without it each gate has its default. */
   featureGates?: FeatureGates
   /** Makes volumes for claims without one. Absent: they wait. */
   volumeFolders?: VolumeFolders

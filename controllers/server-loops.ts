@@ -18,7 +18,7 @@ export interface ServerFacts {
   serverUrl: string
   /** Another server may have published its URL; that URL is kept. */
   keepsServerUrl?: boolean
-  /** Port and address of the `kubernetes` Service. */
+  /** Sets the port of the `kubernetes` Service. */
   securePort: number
   kubernetesServiceIP: string
   /** Address that the server listens at: the address in the Service's Endpoints. */

@@ -8,7 +8,7 @@ export class SyncGate {
   readonly #opened = Promise.withResolvers<void>()
   #waiting: (() => void)[] | undefined = []
 
-  /** The same informer, which tells its handlers, and says that it has synced, when the gate is open. */
+  /** Wraps the informer: its handlers are called, and it has synced, only when the gate is open. */
   behind<T>(informer: Informer<T>): Informer<T> {
     return {
       ...informer,

@@ -46,7 +46,7 @@ export type TrimmedPodStatus = Trimmed<
  * it here and below.
  */
 export interface TrimmedPod {
-  /** Only the annotations of {@link readAnnotations} are kept. */
+  /** Keeps only the annotations of {@link readAnnotations}. */
   metadata: Omit<ObjectMeta, 'managedFields'>
   spec: TrimmedPodSpec
   status?: TrimmedPodStatus

@@ -1,10 +1,14 @@
-// Holds the doc comments of exported names against one rule: the first sentence has a subject, or begins with its verb,
-// and says what the name does or is. Prints every fragment; exit code 1 if there is one.
+// Holds the doc comments of exported names, and of the members of exported types and classes, against one rule: the
+// first sentence has a subject, or begins with its verb, and says what the name does or is. Prints every fragment; exit
+// code 1 if there is one.
 import { globSync, readFileSync } from 'node:fs'
 import nlp from 'compromise'
 
 const folders = ['apiserver', 'cli', 'cluster', 'controllers', 'kubelet', 'library', 'openapi', 'shared', 'ui']
-const documented = /\/\*\*((?:[^*]|\*(?!\/))*)\*\/\s*\n[ \t]*(export\s[^\n]*)/g
+const documented = /^([ \t]*)\/\*\*((?:[^*]|\*(?!\/))*)\*\/\s*\n[ \t]*([^\n]*)/gm
+const typeOrClass = /^export (?:abstract )?(?:class|interface|type)\b/
+/** The members of these rooms are not checked yet: the list only shrinks. */
+const notYet = ['apiserver', 'cli', 'cluster', 'openapi', 'ui']
 
 /** A comment that begins with one of these continues a thought that is not written down. */
 const opener =
@@ -17,17 +21,19 @@ const subordinate = /^(?:In|On|At|By|For|From|To|With|Without|Under|Where|When|I
 
 const findings = globSync(folders.map((folder) => `${folder}/**/*.ts`))
   .sort()
-  .flatMap((file) => fragmentsOf(readFileSync(file, 'utf8')).map((finding) => `${file}:${finding}`))
+  .flatMap((file) => fragmentsOf(file, readFileSync(file, 'utf8')).map((finding) => `${file}:${finding}`))
 for (const finding of findings) console.log(finding)
 console.log(`${findings.length} fragments`)
 process.exitCode = findings.length ? 1 : 0
 
-function fragmentsOf(source: string): string[] {
-  return [...source.matchAll(documented)].flatMap(({ 0: all, 1: comment = '', index }) => {
+function fragmentsOf(file: string, source: string): string[] {
+  return [...source.matchAll(documented)].flatMap(({ 1: indent = '', 2: comment = '', 3: name = '', index }) => {
+    const before = source.slice(0, index)
+    const isMember = indent !== '' && typeOrClass.test(before.match(/^\w.*$/gm)?.at(-1) ?? '')
+    if (isMember ? notYet.some((room) => file.startsWith(`${room}/`)) : !name.startsWith('export ')) return []
     const [sentence = ''] = plain(comment).split(/(?<=[.!?])\s+(?=\S)/)
     const problem = problemOf(sentence)
-    const line = source.slice(0, index + all.indexOf('/**')).split('\n').length
-    return problem ? [`${line}: ${problem}: ${sentence.slice(0, 90)}`] : []
+    return problem ? [`${before.split('\n').length}: ${problem}: ${sentence.slice(0, 90)}`] : []
   })
 }
 

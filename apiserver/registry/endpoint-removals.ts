@@ -4,7 +4,7 @@ import type { Storage } from '../storage/storage.ts'
 import { keyPrefix } from './keys.ts'
 
 export interface EndpointRemoval {
-  /** Milliseconds since the Unix epoch. */
+  /** Counts milliseconds since the Unix epoch. */
   atMs: number
   /** Names the service, as in `service web`, or the slice if it belongs to no service. */
   from: string

@@ -8,7 +8,7 @@ export interface ExpiryOptions {
   prefix: string
   /** An object expires this long after its last write. */
   ttlMs: number
-  /** At most this many objects are kept; the objects written first are deleted first. Default: no limit. */
+  /** Bounds how many objects are kept: the objects written first are deleted first. Without it there is no limit. */
   max?: number
 }
 

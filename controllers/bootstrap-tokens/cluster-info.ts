@@ -8,7 +8,7 @@ export const clusterInfoRef = { namespace: 'kube-public', name: 'cluster-info' }
 /** Where a machine that joins finds the API server, and the certificate that it must have. */
 export interface ServerAddress {
   url: string
-  /** PEM. */
+  /** Holds the certificate in PEM. */
   ca: string
   /** Another URL stays, if it is there. */
   keepsUrl?: boolean

@@ -14,7 +14,7 @@ export interface Requestor {
 /** The node that a certificate to serve with is for, as it is registered. */
 export interface RegisteredNode {
   name: string
-  /** Those that its status reports. */
+  /** Lists the addresses that the node's status reports. */
   addresses: readonly string[]
 }
 
@@ -25,7 +25,7 @@ export interface Approval {
    * asked.
    */
   permission?: 'selfnodeclient' | 'nodeclient'
-  /** Of the condition. */
+  /** Holds the message of the condition. */
   message: string
 }
 

@@ -20,7 +20,7 @@ export interface CronJobInput {
   nowMs: number
 }
 export interface CronJobPlan {
-  /** Status after all events so far. */
+  /** Holds the status after all events so far. */
   status: CronJobStatus
   events: Told[]
   /** Finished Jobs beyond the history limits, and Jobs that the next one replaces. */

@@ -5,7 +5,7 @@ import { durationMs } from '../../shared/config/option-types.ts'
 export interface Schedule {
   /** Returns the first time after `ms`; undefined if none comes within five years, such as 31 February. */
   next(ms: number): number | undefined
-  /** Time zone of the schedule. */
+  /** Names the time zone of the schedule. */
   zone: string
 }
 

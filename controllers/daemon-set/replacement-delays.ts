@@ -17,7 +17,7 @@ interface Delay {
  * failedPodsBackoff.
  */
 export class ReplacementDelays {
-  /** By the set's UID, and then by node. */
+  /** Keeps delays by the set's UID, and then by node. */
   readonly #sets = new Map<string, { generation: number; nodes: Map<string, Delay> }>()
   readonly #clock: Clock
 

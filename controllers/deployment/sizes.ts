@@ -8,7 +8,7 @@ import { DESIRED_REPLICAS, MAX_REPLICAS, revisionOf } from './revisions.ts'
 export interface Step {
   set: ReplicaSet
   to: number
-  /** Why the set shrinks; absent if it grows. */
+  /** Says why the set shrinks; absent if it grows. */
   situation?: Situation<'Deployment'>
 }
 

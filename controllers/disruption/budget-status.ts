@@ -11,7 +11,7 @@ import { isReady } from '../workloads/pod-states.ts'
 
 export interface BudgetInput {
   budget: PodDisruptionBudget
-  /** All pods that the budget's selector matches. */
+  /** Lists all pods that the budget's selector matches. */
   pods: readonly TrimmedPod[]
   /** Replicas that the pods' owners want in total; needed if {@link countsOwners}. */
   ownersScale: number

@@ -19,7 +19,7 @@ type Address = NonNullable<Subset['addresses']>[number]
 type Port = NonNullable<Subset['ports']>[number]
 
 export interface MirrorPlan extends SlicesPlan {
-  /** Number of addresses beyond the limit of a subset. */
+  /** Counts the addresses beyond the limit of a subset. */
   skipped: number
 }
 

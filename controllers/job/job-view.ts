@@ -22,7 +22,7 @@ export const IGNORED_FAILURE_COUNT = 'batch.kubernetes.io/job-index-ignored-fail
 export interface JobView {
   job: Job
   nowMs: number
-  /** All pods of the job. */
+  /** Lists all pods of the job. */
   pods: readonly TrimmedPod[]
   active: TrimmedPod[]
   terminating: number

@@ -11,14 +11,14 @@ import type { Term } from './term.ts'
 import { termClient } from './term-client.ts'
 
 export interface ElectedLoopsOptions {
-  /** For the Lease and its events. */
+  /** Reads and writes the Lease and its events. */
   client: Client
   clock: Clock
   log: Log
   /** Names the events' source: upstream's program, such as kube-controller-manager. */
   component: string
   settings: ElectionSettings
-  /** What the loops of a term write with; closed by its maker. */
+  /** Returns the client that the loops of a term write with. The function that makes it closes it. */
   loopsClient(term: Term): Client
   /** Starts the loops of a term with a client that is good until the term ends. */
   start(client: Client, term: Term): LoopSet
@@ -52,8 +52,8 @@ export class ElectedLoops implements Controller {
   }
 
   /**
-   * Why the process should be started again: its loops run on after their term. Upstream: the check leaderElection, for
-   * a leader that could not renew its Lease and has not exited.
+   * Returns why the process should be started again: its loops run on after their term. Upstream: the check
+   * leaderElection, for a leader that could not renew its Lease and has not exited.
    */
   trouble(): string | undefined {
     const term = this.#term

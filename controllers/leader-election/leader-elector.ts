@@ -15,7 +15,7 @@ export interface LeaderElectorOptions {
   /** Timestamps are the cluster's; durations are the machine's, whatever the cluster's clock does. */
   clock: Clock
   log: Log
-  /** Of this candidate alone, and of one candidacy: after a term comes a new one. */
+  /** Identifies one candidacy of this candidate. After a term comes a new one. */
   identity: string
   settings: ElectionSettings
   random?: () => number
@@ -39,7 +39,7 @@ export class LeaderElector {
   readonly #lock: LeaseLock
   #observed: Election | undefined
   #observedMs = 0
-  /** The current attempt, or the last one. */
+  /** Settles with the current attempt, or has settled with the last one. */
   #attempt: Promise<boolean> = Promise.resolve(false)
 
   constructor(options: LeaderElectorOptions) {
@@ -49,7 +49,7 @@ export class LeaderElector {
     this.#lock = new LeaseLock(options.client, options.settings)
   }
 
-  /** Of the leader that was seen last; empty: none. */
+  /** Names the leader that was seen last; empty if none was seen. */
   get leader(): string {
     return this.#observed?.holderIdentity ?? ''
   }
@@ -178,7 +178,7 @@ export class LeaderElector {
     return this.#validMs() > 0
   }
 
-  /** How long the Lease is still its holder's. */
+  /** Returns how long the Lease still belongs to its holder. */
   #validMs(): number {
     return this.#observedMs + (this.#observed?.leaseDurationSeconds ?? 0) * 1000 - this.#machine.monotonic()
   }

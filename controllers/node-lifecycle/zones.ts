@@ -8,7 +8,7 @@ export interface ZoneEvictions {
    * All nodes of all zones are not ready, so the fault is elsewhere: stop evictions and remove the taints already set.
    */
   calledOff: boolean
-  /** How many nodes of the zone may be tainted in a second. */
+  /** Limits how many nodes of the zone are tainted in a second. */
   nodesPerSecond: number
 }
 

@@ -8,7 +8,7 @@ import type { OwnerKind } from '../workloads/ownership.ts'
 export interface Flavor extends OwnerKind {
   kind: 'ReplicaSet' | 'ReplicationController'
   resource: Resource
-  /** Source component of the loop's events. */
+  /** Names the source component of the loop's events. */
   component: string
   selectorOf(set: ReplicaSet): LabelSelectorObject | undefined
 }

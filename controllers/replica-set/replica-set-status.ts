@@ -10,9 +10,9 @@ export interface StatusInput {
   set: ReplicaSet
   /** The set's own, active. */
   pods: readonly TrimmedPod[]
-  /** The set's own, all of them. */
+  /** Lists all pods of the set. */
   all: readonly TrimmedPod[]
-  /** Why pods could not be made, or deleted. */
+  /** Says why pods could not be created or deleted. */
   failure?: { error: unknown; during: 'create' | 'delete' }
   nowMs: number
 }

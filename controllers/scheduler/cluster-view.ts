@@ -9,12 +9,12 @@ import { Nominations } from './nominations.ts'
 export class ClusterView {
   readonly nominations = new Nominations()
   readonly #nodes = new Map<string, NodeInfo>()
-  /** Of `#nodes`; undefined when one has come or gone since. */
+  /** Copies `#nodes`; undefined after a node has come or gone. */
   #present: readonly PresentNode[] | undefined
   /** Where a pod is, or is about to be: UID → node name. */
   readonly #placed = new Map<string, string>()
 
-  /** Those that are there, in the order in which they came. */
+  /** Returns the nodes that exist, in the order of their arrival. */
   nodes(): readonly PresentNode[] {
     this.#present ??= [...this.#nodes.values()].filter((info): info is PresentNode => info.node !== undefined)
     return this.#present

@@ -9,7 +9,7 @@ import { pickBest } from './scores.ts'
 export type Decision = { nodeName: string } | Refusal
 
 export interface Refusal {
-  /** In upstream's words. */
+  /** Says why, in upstream's words. */
   message: string
   /** Name of the node that the pod waits for; empty if there is none, undefined if the nomination stays as it is. */
   nominated?: string
@@ -19,7 +19,7 @@ export interface Refusal {
 
 export interface DecisionContext extends PreemptionContext {
   search: NodeSearch
-  /** Problem that rules out all nodes. */
+  /** Describes a problem that rules out all nodes. */
   problem?: string
   /** Returns whether the pod is terminating because the scheduler deleted it. */
   isPreempted(pod: TrimmedPod): boolean

@@ -41,7 +41,7 @@ export type PresentNode = NodeInfo & { node: TrimmedNode }
 export class NodeInfo {
   node: TrimmedNode | undefined
   allocatable: Amounts
-  /** With those that it will have as soon as the node controller has seen its conditions. */
+  /** Lists the node's taints, and those that the node controller will add for its conditions. */
   taints: readonly Taint[]
   readonly requested: Amounts
   readonly weighed: Amounts
@@ -56,7 +56,7 @@ export class NodeInfo {
     this.pods = new Map(from?.pods)
   }
 
-  /** The same node, with these pods on it as well. */
+  /** Returns a copy of the node that has these pods as well. */
   with(pods: readonly PodInfo[]): NodeInfo {
     const copy = new NodeInfo(this)
     for (const info of pods) copy.addPod(info)

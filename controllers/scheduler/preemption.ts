@@ -8,9 +8,9 @@ import type { Nominations } from './nominations.ts'
 /** A node on which a pod fits once the victims are gone. */
 export interface Candidate {
   nodeName: string
-  /** The most important first; at least one. */
+  /** Lists the victims, the most important first. */
   victims: readonly [PodInfo, ...PodInfo[]]
-  /** How many of them a disruption budget protects. */
+  /** Counts the victims that a disruption budget protects. */
   violations: number
 }
 

@@ -9,7 +9,7 @@ import { ordinalOf, wantedOrdinals } from './identity.ts'
 
 export interface StatefulInput {
   set: StatefulSet
-  /** All pods of the set, in any state. */
+  /** Lists all pods of the set, in any state. */
   pods: readonly TrimmedPod[]
   /** Names of the old revision and of the revision that pods should have. */
   current: string

@@ -15,7 +15,7 @@ export class OwnWrites {
     this.#revisions.set(metadata.uid ?? '', Number(metadata.resourceVersion))
   }
 
-  /** Whether the copy is as new as what was written; if not, news of it will come. */
+  /** Returns whether the copy is as new as what was written. If not, an update will arrive. */
   shows({ metadata }: Owner): boolean {
     return Number(metadata.resourceVersion) >= (this.#revisions.get(metadata.uid ?? '') ?? 0)
   }

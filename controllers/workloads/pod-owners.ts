@@ -11,7 +11,7 @@ interface Owner {
 }
 
 export interface PodOwnersOptions<T extends Owner> {
-  /** Has the index `namespace`. */
+  /** Holds the owners; needs the index `namespace`. */
   owners: Informer<T>
   pods: Informer<TrimmedPod>
   kind: string

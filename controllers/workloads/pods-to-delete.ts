@@ -6,7 +6,7 @@ const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost'
 const phases = ['Pending', 'Unknown', 'Running']
 
 export interface DeletionInput {
-  /** Active ones. */
+  /** Lists active pods. */
   pods: readonly TrimmedPod[]
   count: number
   /** Active pods of the same owner's owner, these included: on a node where many are, one goes rather. */

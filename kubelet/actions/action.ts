@@ -20,7 +20,7 @@ export const CANCELED = 'context canceled'
 
 export interface ActionOptions {
   timeoutMs?: number
-  /** Extra environment of an exec action. */
+  /** Adds variables to the environment of an exec action. */
   env?: Record<string, string>
   /** Headers that replace those of the same name in an httpGet action. */
   headers?: Record<string, string>
@@ -36,7 +36,7 @@ export interface ActionResult {
   output: string
   exitCode?: number
   httpStatus?: number
-  /** In upstream's words, for events. */
+  /** Describes the result in upstream's words, for events. */
   message: string
   /** A success that deserves a word: the text of a ProbeWarning. */
   warning?: string

@@ -8,7 +8,7 @@ export interface HttpRequest {
   scheme: 'http' | 'https'
   host: string
   port: number
-  /** The path with its query. */
+  /** Holds the path with its query. */
   path: string
   /** As they go on the wire: names in canonical form, values as the bytes of UTF-8, a name once for each value. */
   headers: [name: string, value: string][]

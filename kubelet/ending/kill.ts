@@ -25,7 +25,7 @@ export type KillRequest = Omit<End, 'cause' | 'ends'> &
     container: Container
     record: ContainerRecord
     podIP: string
-    /** The Killing event's text; by default `Stopping container <name>`. */
+    /** Sets the text of the Killing event; by default `Stopping container <name>`. */
     message?: string
     /** Present where the pod has sidecars, which are killed after the other containers. */
     order?: TerminationOrder

@@ -78,7 +78,7 @@ export class PodEndings {
     this.#graces.shorten(podUid, seconds)
   }
 
-  /** A pod ends of which no container runs. */
+  /** Notes the end of a pod in which no container runs. */
   endsIdle(end: IdleEnd): void {
     this.#terminations.endsIdle(end)
   }

@@ -20,7 +20,7 @@ export interface PodWork {
 }
 
 export interface KillOptions {
-  /** The longest grace period, in seconds. */
+  /** Limits the grace period, in seconds. */
   graceSeconds?: number
   status?: StatusChange
   cause?: NodeCause

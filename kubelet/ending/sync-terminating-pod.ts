@@ -14,7 +14,7 @@ export interface SyncTerminatingPodOptions {
   killPod: KillPod
   /** The kubelet itself ends the pod. */
   tellReason(pod: Pod, reason: string): void
-  /** A pod ends of which no container runs. */
+  /** Notes the end of a pod in which no container runs. */
   endsIdle(end: IdleEnd): void
   featureGates: FeatureGates
   /** Liveness and startup have no say any more; readiness is still told. */

@@ -22,7 +22,7 @@ export interface EventRecorder {
     message: string,
     annotations?: Record<string, string>,
   ): void
-  /** On a pod, or on one of its containers. */
+  /** Writes an event about a pod, or about one of its containers. */
   podEvent(
     pod: Pod,
     container: string | undefined,

@@ -89,7 +89,7 @@ export class EvictionManager {
     this.#schedule(0)
   }
 
-  /** No more. */
+  /** Ends the pressure that was set by hand. */
   release(signal: Signal): void {
     this.#induced.delete(signal)
     this.#schedule(0)

@@ -8,7 +8,7 @@ import { amountText, countText, type Threshold } from './thresholds.ts'
 
 export interface EvictionMessage {
   message: string
-  /** Annotations of the event. */
+  /** Holds the annotations of the event. */
   annotations: Record<string, string>
 }
 

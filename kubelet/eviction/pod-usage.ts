@@ -6,7 +6,7 @@ import type { ContainerUsage } from '../runtime/container-runtime.ts'
 /** Holds what a pod uses of the resources that a node may run short of. */
 export interface PodUsage {
   containers: readonly ContainerUsage[]
-  /** Bytes and inodes by the name of the volume; of those that count. */
+  /** Maps the names of volumes that count to their bytes and inodes. */
   volumes: ReadonlyMap<string, DiskUsage>
 }
 export interface DiskUsage {

@@ -20,7 +20,7 @@ export const noPressure: PressureState = {
 export interface PressureInput {
   thresholds: readonly Threshold[]
   observations: Observations
-  /** Monotonic. */
+  /** Holds a monotonic time. */
   nowMs: number
   /** A condition stays for so long after it was last seen. */
   transitionMs: number

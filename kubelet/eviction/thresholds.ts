@@ -10,7 +10,7 @@ export type Amount = { text: string } | { fraction: number }
 export interface Threshold {
   signal: Signal
   amount: Amount
-  /** 0: a hard one. */
+  /** Delays the eviction; 0 for a hard threshold. */
   graceMs: number
   isHard: boolean
   /** The threshold stays met until this much more than the amount is available. */

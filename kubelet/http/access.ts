@@ -16,7 +16,7 @@ export interface Access {
 }
 /** Authenticates and authorizes requests by asking the API server. */
 export interface Reviews {
-  /** Undefined: an invalid token. */
+  /** Resolves to the user of the token; to undefined if the token is not valid. */
   userOf(token: string): Promise<Asker | undefined>
   isAllowed(user: Asker, access: Access): Promise<boolean>
 }

@@ -22,6 +22,6 @@ export interface KubeletAppOptions {
   reviews(): Promise<Reviews>
   /** Absent: there are no pages of metrics. */
   metrics?: MetricsSources
-  /** The answer of `/configz`. */
+  /** Returns the answer of `/configz`. */
   configz?(port: number): object
 }

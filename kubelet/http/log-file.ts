@@ -21,7 +21,10 @@ export class LogFile {
     this.#end = at.end
   }
 
-  /** At its beginning, or at the last so many lines. Without `follow` reading ends where the log ends now. */
+  /**
+   * Opens the file at its beginning, or before its last `tailLines` lines. Without `follow`, reading stops where the
+   * log ends at this moment.
+   */
   static async open(file: string, { tailLines, follow }: { tailLines?: number; follow: boolean }): Promise<LogFile> {
     const handle = await openOrMake(file)
     const { ino: inode, size } = await handle.stat()

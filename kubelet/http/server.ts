@@ -10,7 +10,7 @@ export interface KubeletServerOptions extends KubeletAppOptions {
   host: string
   /** 0 takes a free one. */
   port: number
-  /** PEM texts. */
+  /** Holds PEM texts. */
   tls: { cert: string; key: string; clientCa: string }
 }
 export interface KubeletServer {

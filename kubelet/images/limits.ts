@@ -9,9 +9,9 @@ export interface ImageLimits {
   ratio: number
   /** The ratio counts from so many unpacked bytes on. */
   ratioFrom: number
-  /** Bytes of a manifest, an index or a configuration. Registries take 4 MiB. */
+  /** Limits the bytes of a manifest, an index or a configuration. Registries take 4 MiB. */
   documentBytes: number
-  /** Bytes of all of these in one archive. */
+  /** Limits the bytes of all of these in one archive. */
   allDocumentBytes: number
 }
 

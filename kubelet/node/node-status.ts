@@ -14,7 +14,7 @@ export interface NodePressure {
 export interface NodeInput {
   name: string
   nodeIP: string
-  /** The port of the kubelet's own API. */
+  /** Holds the port of the kubelet's own API. */
   port: number
   machine: MachineFacts
   /** The number of pods that the node takes. */
@@ -24,7 +24,7 @@ export interface NodeInput {
   /** Says why the node is not ready; empty if it is ready. */
   problems: string[]
   nowMs: number
-  /** The node in the API, for the times of its conditions. */
+  /** Holds the node as the API has it. Its conditions keep their times. */
   previous?: Node
   labels?: Record<string, string>
 }

@@ -2,7 +2,7 @@ import type { Pod, PodStatus } from '../../shared/api/types.ts'
 
 /** Says why the kubelet rejects a pod that is bound to its node. */
 export interface Rejection {
-  /** CamelCase, for the pod's status and its event. */
+  /** Names the reason in CamelCase, for the pod's status and its event. */
   reason: string
   message: string
 }

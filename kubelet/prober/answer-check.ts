@@ -17,7 +17,7 @@ export interface AnswerCheckOptions {
  */
 export class AnswerCheck {
   readonly #options: AnswerCheckOptions
-  /** By container, the ports at which its pod answers. */
+  /** Maps each container to the ports at which its pod answers. */
   readonly #own = new Map<string, Set<number>>()
   /** Containers of which an event was recorded. */
   readonly #told = new Set<string>()

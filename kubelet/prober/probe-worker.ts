@@ -14,7 +14,7 @@ export interface ProbeWorkerOptions {
   clock: Clock
   /** Before the first run, whatever happens meanwhile. */
   startInMs?: number
-  /** The kubelet's own status of the pod. */
+  /** Returns the kubelet's own status of the pod. */
   status(): PodStatus | undefined
   /** Returns the result that holds for a container that ran before this kubelet started. */
   adopted(containerId: string): ProbeResult | undefined
@@ -106,7 +106,7 @@ export class ProbeWorker {
     this.#triggered = false
   }
 
-  /** False: never again. */
+  /** Probes once. Resolves to false if there is nothing left to probe. */
   async #probe(): Promise<boolean> {
     const { type, probe, container, pod, clock } = this.#options
     const status = this.#options.status()

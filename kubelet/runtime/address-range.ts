@@ -4,7 +4,7 @@
 export class AddressRange {
   /** With the network's address, as the kernel wants it: `10.244.1.128/25`. */
   readonly cidr: string
-  /** The number of addresses. */
+  /** Counts the addresses. */
   readonly size: number
   readonly #first: number
 

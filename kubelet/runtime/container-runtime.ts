@@ -57,7 +57,7 @@ export interface ContainerRuntime {
    * Throws {@link StartError} when it does not run.
    */
   attach(containerId: string): Promise<ProcessStreams>
-  /** A connection to a port of the pod. Rejects if the port is not open. */
+  /** Resolves to a connection to a port of the pod. Rejects if the port is not open. */
   portForward(sandboxId: string, port: number): Promise<Duplex>
   /**
    * Sets which addresses new sandboxes get. If this machine does not allow them, it resolves to the reason, and nothing
@@ -150,7 +150,7 @@ export interface ContainerUsage {
   name: string
   /** Memory that is its own, in RAM. */
   memoryBytes: number
-  /** CPU time of its processes and of their ended children. */
+  /** Counts the CPU time of its processes and of their ended children. */
   cpuSeconds: number
   processes: number
   /** Bytes that it wrote to its own layer and to its log. */
@@ -233,7 +233,7 @@ export interface Sandbox extends SandboxConfig {
 export interface ContainerConfig {
   sandboxId: string
   name: string
-  /** The container's restartCount. */
+  /** Holds the container's restartCount. */
   attempt: number
   image: string
   imageId: string
@@ -261,7 +261,7 @@ export interface ContainerConfig {
   mounts?: Mount[]
   /** The container can write to its mounts only. This holds where its files are its own. */
   readonlyRoot?: boolean
-  /** Default: those of the kubelet. */
+  /** Sets the rights of the processes; by default those of the kubelet. */
   rights?: ProcessRights
   /** The user of its processes; only where its files are its own. */
   user?: WantedUser
@@ -270,7 +270,7 @@ export interface ContainerConfig {
 }
 /** Says what the container's processes may ask of the kernel. It applies where the kubelet is root. */
 export interface ProcessRights {
-  /** Linux's names without `CAP_`. */
+  /** Names capabilities as Linux does, without `CAP_`. */
   capabilities: string[]
   /** A program that belongs to root does not make its caller root. */
   noNewPrivileges: boolean
@@ -281,7 +281,7 @@ export interface ProcessRights {
 export interface WantedUser {
   uid?: number
   gid?: number
-  /** Further ones. */
+  /** Lists supplementary groups. */
   groups: number[]
 }
 export interface Mount {
@@ -290,7 +290,7 @@ export interface Mount {
   readonly: boolean
 }
 export interface ContainerRecord {
-  /** 64 hex digits, as containerd's. */
+  /** Holds 64 hex digits, as with containerd. */
   id: string
   sandboxId: string
   podUid: string
@@ -314,9 +314,9 @@ export interface ContainerRecord {
 
 export interface ExecOptions {
   command: string[]
-  /** Variables in addition to the container's environment. */
+  /** Adds variables to the container's environment. */
   env?: Record<string, string>
-  /** Undefined: no limit. On timeout the command and all it started are killed. */
+  /** Limits the run; without it there is no limit. After the timeout the command and all that it started are killed. */
   timeoutMs?: number
   signal?: AbortSignal
   /** Bytes kept of the output, from its beginning and its end. Default 10 KiB. */

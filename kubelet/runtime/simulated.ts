@@ -34,7 +34,7 @@ export interface SimulatedExec {
 }
 export interface SimulatedRuntimeOptions {
   clock: Clock
-  /** The address of pods with hostNetwork. */
+  /** Sets the address of pods with hostNetwork. */
   nodeIP?: string
   behaviour?(container: ContainerConfig): Behaviour
   /** Says why an image is not available. */

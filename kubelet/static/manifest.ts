@@ -4,7 +4,7 @@ import { kubernetesSchema } from '../../shared/api/yaml-schema.ts'
 import { CONFIG } from '../pod/static-pod.ts'
 
 export interface ManifestInput {
-  /** JSON or YAML. */
+  /** Holds JSON or YAML. */
   text: string
   file: string
   nodeName: string

@@ -59,7 +59,7 @@ export class StaticPods implements PodHandler {
     if (mirror) this.#tidy(mirror)
   }
 
-  /** The static pod that this object of the API shows. */
+  /** Returns the static pod that a mirror pod stands for. */
   shownBy(mirror: Pod): Pod | undefined {
     return this.#present.get(nameOf(mirror))
   }

@@ -32,7 +32,7 @@ export interface ContainerStats {
 }
 export interface CpuStats {
   time: string
-  /** The rate since the previous page; absent on the first page. */
+  /** Holds the rate since the previous page; absent on the first page. */
   usageNanoCores?: number
   usageCoreNanoSeconds: number
 }

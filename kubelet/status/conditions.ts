@@ -18,7 +18,7 @@ export interface ConditionInput {
   phase: string
   init: ContainerStatus[]
   app: ContainerStatus[]
-  /** Conditions of others, for the readiness gates. */
+  /** Holds conditions that other clients set, for the readiness gates. */
   conditions: PodCondition[]
   featureGates: FeatureGates
 }

@@ -20,7 +20,7 @@ export interface VolumeManagerOptions {
   events: EventRecorder
   sources: VolumeSources
   podDir(podUid: string): string
-  /** The node's `/var/log` on this machine. */
+  /** Names the folder of the node's `/var/log` on this machine. */
   nodeLogs: string
   /** Else nothing is written, nor looked for on this machine: only what volumes are made of. */
   podFiles: boolean
@@ -49,7 +49,7 @@ const REFRESH_MS = 60_000
 export class VolumeManager {
   readonly #options: VolumeManagerOptions
   readonly #budget = new PayloadBudget()
-  /** The time of each volume's last setup. */
+  /** Maps each volume to the time of its last setup. */
   readonly #standing = new Map<string, number>()
   /** The paths of volumes that are claims. */
   readonly #claimedPaths = new Map<string, string>()
@@ -122,7 +122,7 @@ export class VolumeManager {
     }
   }
 
-  /** Once for each volume. */
+  /** Says once for each volume that it is not in memory. */
   #sayIfNotInMemory(pod: Pod, volume: Volume): void {
     const { events, podFiles, memoryFolders } = this.#options
     if (!podFiles || memoryFolders || !isInMemory(volume)) return

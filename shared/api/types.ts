@@ -123,7 +123,7 @@ export interface DeleteOptions {
   propagationPolicy?: PropagationPolicy | string
   orphanDependents?: boolean
   dryRun?: string[]
-  /** The reason for the deletion (Pod Termination Reason proposal): 1 to 1,024 bytes, no control characters. */
+  /** Gives the reason for the deletion (Pod Termination Reason proposal): 1 to 1,024 bytes, no control characters. */
   reason?: string
 }
 

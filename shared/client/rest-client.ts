@@ -46,7 +46,7 @@ export interface ServerClient extends Client {
   /** Returns the document at a path that is not a resource, such as `/apis`. */
   document<T extends object>(path: string): Promise<T>
   /**
-   * Other credentials from now on. Requests that are under way are answered, watches end, and what comes next goes by a
+   * Uses other credentials from now on. Requests that are under way are answered, watches end, and later requests use a
    * new connection.
    */
   useCertificate(pair: KeyPair): void

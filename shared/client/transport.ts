@@ -4,7 +4,7 @@ import type { Clock } from '../clock/clock.ts'
 /** Describes one request independently of the version of HTTP. */
 export interface PlainRequest {
   method: string
-  /** The path with its query. */
+  /** Holds the path with its query. */
   path: string
   contentType?: string
   body?: string
@@ -29,7 +29,7 @@ export interface StreamedAnswer {
   body: AsyncIterable<Buffer>
 }
 export interface TransportOptions {
-  /** The machine's. */
+  /** Holds the machine's clock. */
   clock: Clock
   tls: ConnectionOptions & { keepAliveMsecs: number }
   authority: string

@@ -10,7 +10,9 @@ export interface Clock {
    * programs, what the user of a client waits for. The clock itself where nothing is scaled.
    */
   readonly machine: Clock
-  /** Milliseconds since the Unix epoch, for timestamps in API objects. May jump; never use it to measure. */
+  /**
+   * Returns milliseconds since the Unix epoch, for timestamps in API objects. They may jump; never use them to measure.
+   */
   now(): number
   /** Returns the value of `now` when the machine's clock says `machineMs`, also in the past: for the times of files. */
   at(machineMs: number): number

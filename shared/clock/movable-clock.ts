@@ -11,7 +11,7 @@ export interface MovableClock extends Clock {
    * next.
    */
   advance(durationMs: number): Promise<void>
-  /** Deadline of the next timer on `monotonic`'s scale. */
+  /** Returns the deadline of the next timer on `monotonic`'s scale. */
   nextDeadline(): number | undefined
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts'
 import { sleepOn } from './sleep.ts'
 
 export interface TimeScale {
-  /** The number of the clock's seconds that pass in one second of the machine's. */
+  /** Says how many of the clock's seconds pass in one second of the machine's. */
   scale: number
   /**
    * When both show the same time, in milliseconds since the Unix epoch. All clocks that share it always show the same

@@ -1,7 +1,7 @@
 /** Holds the calendar date and time of a time zone. */
 export interface ZoneTime {
   year: number
-  /** 1 to 12. */
+  /** Counts from 1 to 12. */
   month: number
   day: number
   /** 0 is Sunday. */

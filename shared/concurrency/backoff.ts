@@ -9,7 +9,7 @@ export interface Backoff {
 export interface BackoffOptions {
   initialMs: number
   maxMs: number
-  /** Default 2. */
+  /** Multiplies the delay after each failure; 2 by default. */
   factor?: number
   /** Fraction of the delay that chance adds. Default 0. */
   jitter?: number

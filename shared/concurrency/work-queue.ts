@@ -7,7 +7,7 @@ import { type Backoff, createBackoff } from './backoff.ts'
  */
 export interface WorkQueue<Key> {
   add(key: Key): void
-  /** The earliest of several wins. */
+  /** Adds the key after a delay. Of several delays the earliest counts. */
   addAfter(key: Key, delayMs: number): void
   /** Resolves when the work under way has ended; nothing begins after the call. */
   close(): Promise<void>
@@ -16,7 +16,7 @@ export interface WorkQueueOptions<Key> {
   clock: Clock
   work(key: Key): Promise<void>
   onError(error: unknown, key: Key): void
-  /** Default 1. */
+  /** Limits how many keys are worked on at once; 1 by default. */
   concurrency?: number
   /** Default 10 ms, doubling to 30 s. */
   retry?: { initialMs: number; maxMs: number }

@@ -2,7 +2,7 @@ import { nearest } from './nearest.ts'
 import { flagOf, type Options, UsageError } from './option.ts'
 
 export interface CommandLine {
-  /** The values of the flags, by option name. */
+  /** Maps option names to the values of the flags. */
   values: Record<string, unknown>
   /** Arguments that are no flags. */
   positionals: string[]

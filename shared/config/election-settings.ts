@@ -5,7 +5,7 @@ import { defaultsOf, UsageError } from './option.ts'
 export interface ElectionTimes {
   /** A Lease without a visible change for this time is free. Whole seconds, because the Lease stores seconds. */
   leaseDurationMs: number
-  /** How long a leader tries to renew its Lease before it gives up. */
+  /** Limits how long a leader tries to renew its Lease before it gives up. */
   renewDeadlineMs: number
   /** Time between two attempts. */
   retryPeriodMs: number

@@ -3,7 +3,7 @@ import { flagOf, type Options } from './option.ts'
 export interface Program {
   /** As typed, e.g. `kubestage up`. */
   name: string
-  /** The program's purpose in one sentence. */
+  /** Says the program's purpose in one sentence. */
   purpose: string
   /** Says which arguments may stand beside the flags. */
   usage?: string

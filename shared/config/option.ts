@@ -8,7 +8,7 @@ export interface OptionType<Value> {
   /** `soFar`: the value of the same flag before this one, for flags that can be given several times. */
   fromText(text: string, soFar?: Value): Value
   fromFile(value: unknown): Value
-  /** A JSON schema of the value in a config file. Default: text. */
+  /** Describes the value in a config file as a JSON schema; by default a text. */
   schema?: object
   /** Formats a default; if it is absent or returns undefined, no default is shown. */
   show?(value: Value): string | undefined
@@ -17,7 +17,7 @@ export interface OptionType<Value> {
 export interface Option<Value> {
   type: OptionType<Value>
   default: Value
-  /** The help in one line, without a full stop. */
+  /** Explains the option in one line, without a full stop. */
   help: string
   /** A flag of one letter: `o` for `-o`. */
   short?: string

@@ -6,7 +6,7 @@ import { schemaOf } from './schema.ts'
 export interface SchemaMistake {
   /** The keys and indexes that lead to the value. */
   path: string[]
-  /** What the value must be, in ajv's words. */
+  /** Says what the value must be, in ajv's words. */
   message: string
 }
 

@@ -25,7 +25,7 @@ export function takeLock(file: string): { taken: true; release(): void } | { tak
 
 export interface LockHolder {
   pid: number
-  /** Also true when it has given the lock back, and has yet to end. */
+  /** Returns true as long as the process lives, also after it has given the lock back. */
   isAlive(): boolean
 }
 

@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http'
 
 export interface BodyLimits {
   maxBytes: number
-  /** The error for a body of more bytes. */
+  /** Returns the error for a body of more bytes. */
   tooLarge(): Error
   /** The error for a body that breaks off. */
   brokenOff(): Error
-  /** Is told how many bytes have arrived so far; the error that it returns refuses the body. */
+  /** Receives how many bytes have arrived so far. An error that it returns refuses the body. */
   arrived?(bytes: number): Error | undefined
 }
 

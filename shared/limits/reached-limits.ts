@@ -15,7 +15,7 @@ export interface Limit {
 export interface Subject {
   /** Lines of one key are limited together: an address, a container. */
   key: string
-  /** Fields of the log line. */
+  /** Holds the fields of the log line. */
   fields: object
 }
 

@@ -35,7 +35,7 @@ export interface CertificateRequest {
   /** DNS names and IP addresses, told apart by their form. */
   altNames?: readonly string[]
   usage: 'ca' | 'server' | 'client'
-  /** RFC 3339. */
+  /** Holds a time in RFC 3339. */
   notBefore: string
   notAfter: string
 }
@@ -43,14 +43,14 @@ export interface CertificateRequest {
 /** Holds the content of a certificate. The parts that a signer only passes on are in DER. */
 export interface CertificateContent {
   subject: Uint8Array
-  /** SubjectPublicKeyInfo. */
+  /** Holds a SubjectPublicKeyInfo in DER. */
   publicKeyInfo: Uint8Array
   ca?: boolean
   keyUsages: readonly KeyUsage[]
   extendedUsages: readonly ExtendedUsage[]
-  /** GeneralNames. */
+  /** Holds GeneralNames in DER. */
   altNames?: Uint8Array
-  /** RFC 3339. */
+  /** Holds a time in RFC 3339. */
   notBefore: string
   notAfter: string
 }

@@ -11,10 +11,10 @@ import { type SigningKeySource, signingKeyIn } from './signing-key.ts'
 export interface ClusterPki {
   ca: KeyPair
   apiServer: KeyPair
-  /** The certificate that the API server shows to a kubelet. */
+  /** Holds the certificate that the API server shows to a kubelet. */
   apiServerKubeletClient: KeyPair
   admin: KeyPair
-  /** The kubelet's certificates: as a client of the API server, and as a server. */
+  /** Holds the kubelet's certificate as a client of the API server; `kubeletServer` is its server certificate. */
   kubeletClient: KeyPair
   kubeletServer: KeyPair
   /** Signs the tokens of service accounts. */
@@ -26,10 +26,10 @@ export interface ClusterPkiOptions {
   nowMs: number
   /** The address at which the API server listens. */
   host: string
-  /** The first address of the service range. */
+  /** Holds the first address of the service range. */
   serviceAddress: string
   nodeName: string
-  /** More names and addresses of the API server. */
+  /** Lists more names and addresses of the API server. */
   altNames?: readonly string[]
 }
 

@@ -1,7 +1,7 @@
 /** Represents one element of DER (X.690), parsed only as far as asked. */
 export interface Element {
   tag: number
-  /** The whole element, with tag and length. */
+  /** Holds the whole element, with tag and length. */
   whole: Buffer
   content: Buffer
 }

@@ -5,7 +5,7 @@ export interface KubeconfigOptions {
   /** Name of the context, the cluster and the user: unique, so that several files can be merged. */
   name: string
   server: string
-  /** PEM. */
+  /** Holds the certificate in PEM. */
   ca: string
   user: KeyPair
 }

@@ -10,16 +10,16 @@ import { readSubject, type Subject } from './subject.ts'
 export interface SigningRequestOptions {
   commonName: string
   organizations?: readonly string[]
-  /** DNS names and IP addresses. */
+  /** Lists DNS names and IP addresses. */
   altNames?: readonly string[]
 }
 
 /** Describes what a PKCS #10 request (RFC 2986) asks for. */
 export interface SigningRequest extends Subject {
   dnsNames: string[]
-  /** Each as its 4 or 16 bytes in hexadecimal. */
+  /** Lists addresses, each as its 4 or 16 bytes in hexadecimal. */
   ipAddresses: string[]
-  /** The number of mail addresses, URIs and other kinds of names. */
+  /** Counts mail addresses, URIs and other kinds of names. */
   otherNames: number
   /** In DER, to be passed on into a certificate. */
   subject: Buffer

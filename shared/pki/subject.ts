@@ -6,7 +6,7 @@ export interface Subject {
   /** The last of several common names: Go reads a subject this way, and all checks of a certificate must agree. */
   commonName: string
   organizations: string[]
-  /** Other parts, by object identifier. */
+  /** Lists other parts by object identifier. */
   otherAttributes: string[]
 }
 

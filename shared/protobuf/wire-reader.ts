@@ -20,7 +20,7 @@ export class WireReader {
     return this.#at >= this.#end
   }
 
-  /** The next field's number and wire type. */
+  /** Reads the next field's number and wire type. */
   tag(message: string): { number: number; wire: WireType } {
     const first = this.#at < this.#end ? this.#bytes[this.#at]! : 0
     // A valid tag of one byte, the most frequent case, needs no BigInt.

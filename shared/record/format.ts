@@ -18,7 +18,7 @@ export interface RecordHeader {
   at: Time
   /** The version of Kubestage that wrote the record. */
   writer: string
-  /** The subject of the record: a cluster, or the name of a test. */
+  /** Names the subject of the record: a cluster, or a test. */
   title: string
 }
 

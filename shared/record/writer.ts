@@ -40,7 +40,7 @@ export class RecordWriter {
     this.lines(Buffer.from(`${JSON.stringify(line)}\n`))
   }
 
-  /** Whole lines. */
+  /** Writes whole lines. */
   lines(bytes: Uint8Array): void {
     for (let written = 0; written < bytes.length; )
       written += writeSync(this.#descriptor, bytes, written, bytes.length - written)

@@ -1,4 +1,4 @@
-/** What scripts/fragments.ts finds in the doc comments of exported names. */
+/** What scripts/fragments.ts finds in the doc comments of exported names and their members. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
@@ -17,6 +17,10 @@ t.test('a comment that is no sentence is found, with its line', async (t) => {
     'g.ts': source('When the grace is over, the pod is killed.'),
     'h.ts': source('The pods that run on a node.'),
     'i.ts': `/** No exported name. */\nconst name = 1\n`,
+    'j.ts':
+      'export interface Kill {\n  /** In seconds. */\n  grace: number\n  /** Names the pod. */\n  pod: string\n}\n',
+    'k.ts': 'export class Kill {\n  readonly pod = 1\n\n  /**\n   * Once.\n   */\n  run(): void {}\n}\n',
+    'l.ts': 'interface Kill {\n  /** In seconds. */\n  grace: number\n}\n',
   }
   const { status, stdout } = spawnSync(process.execPath, [join(repository, 'scripts', 'fragments.ts')], {
     cwd: t.testdir({ kubelet: comments }),
@@ -28,6 +32,8 @@ t.test('a comment that is no sentence is found, with its line', async (t) => {
     'kubelet/b.ts:3: begins with "Of": Of the pods that run.',
     'kubelet/c.ts:3: begins with "Also": Also of one that is not there.',
     'kubelet/d.ts:3: begins with "What": What claims get that name no class.',
-    '4 fragments',
+    'kubelet/j.ts:2: begins with "In": In seconds.',
+    'kubelet/k.ts:4: has no verb: Once.',
+    '6 fragments',
   ])
 })

@@ -4,7 +4,7 @@ import type { End } from '../kill.ts'
 /** Says why containers were stopped, in the terms of the termination record. */
 export interface Cause {
   cause: string
-  /** The message in the pod's status. */
+  /** Holds the message of the pod's status. */
   message?: string
 }
 

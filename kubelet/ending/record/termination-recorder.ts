@@ -39,7 +39,7 @@ export interface TerminationRecorderOptions {
   client: Client
   clock: Clock
   nodeName: string
-  /** The newest records of the pod's containers. */
+  /** Resolves to the newest records of the pod's containers. */
   containers(podUid: string): Promise<ContainerRecord[]>
   onError(error: unknown, pod: Pod): void
   /** The API server has no terminations, which is Kubestage's own API: records are dropped until it is asked again. */

@@ -4,9 +4,9 @@ import type { SignalReception } from '../../runtime/container-runtime.ts'
 /** Holds the facts about how one container was stopped. */
 export interface KillFacts {
   graceSeconds: number
-  /** Milliseconds from the first step to the container's end. */
+  /** Counts milliseconds from the first step to the container's end. */
   usedMs: number
-  /** The outcome of the preStop hook; absent without a hook. */
+  /** Holds the outcome of the preStop hook; absent without a hook. */
   hook?: HookOutcome
   /** The signals in the order in which they were sent. */
   signals: { name: string; reception?: SignalReception; afterMs: number }[]

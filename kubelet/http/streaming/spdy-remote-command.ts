@@ -7,7 +7,7 @@ import type { SpdyStream } from './spdy/stream.ts'
 
 export interface SpdyRemoteOptions {
   transport: Duplex
-  /** The version of the protocol, 1 to 4. */
+  /** Names the version of the protocol, 1 to 4. */
   version: number
   wanted: WantedStreams
   clock: Clock

@@ -10,7 +10,7 @@ export class WebSocketChannels {
   readonly #base64: boolean
   readonly #inputs = new Map<number, Readable>()
   readonly #gone = new AbortController()
-  /** The message before the next one. */
+  /** Settles when the previous message has been sent. */
   #sent: Promise<void> = Promise.resolve()
 
   constructor(socket: WebSocket, { base64 }: { base64: boolean }) {

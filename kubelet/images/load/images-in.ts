@@ -7,7 +7,7 @@ import { blobName, type Contents } from './contents.ts'
 /** An image that contents have, before its layers are looked at. */
 export interface FoundImage {
   names: string[]
-  /** Names of its parts within the contents. */
+  /** Names the entry of the configuration within the contents, as the names of layers do. */
   config: string
   configDigest?: Digest
   layers: { name: string; digest?: Digest }[]

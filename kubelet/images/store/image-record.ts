@@ -3,9 +3,9 @@ import type { ImageConfig } from '../documents.ts'
 
 /** An image as the store keeps it under a name: all that starting a container needs, in one small file. */
 export interface ImageRecord {
-  /** With registry and tag or digest: `docker.io/library/nginx:1.29`. */
+  /** Holds the name with registry and tag or digest: `docker.io/library/nginx:1.29`. */
   name: string
-  /** Digest of the image's configuration. */
+  /** Holds the digest of the image's configuration. */
   id: Digest
   /** Digest of its manifest, where it came with one; a registry knows the image by it. */
   digest?: Digest

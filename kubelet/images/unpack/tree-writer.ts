@@ -25,7 +25,7 @@ import { partsOf, TreePaths } from './tree-paths.ts'
 
 /** Says what of a layer its files alone do not say. Paths count from the root, without a slash in front. */
 export interface LayerFacts {
-  /** What the layer removes from the layers below. */
+  /** Lists what the layer removes from the layers below. */
   removed: string[]
   /** Folders of which the layers below show nothing. */
   opaque: string[]

@@ -15,7 +15,7 @@ export const factsFile = (folder: string): string => join(folder, 'layer.json')
 
 export interface UnpackedLayer extends LayerFacts {
   folder: string
-  /** Of the archive as it came, and of the archive without its compression. */
+  /** Holds the digest of the archive as it came; `diffId` is that of the archive without compression. */
   digest: Digest
   diffId: Digest
 }

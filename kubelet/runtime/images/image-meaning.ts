@@ -12,7 +12,7 @@ export interface ImageMeaning {
   image: string
   /** The entries that match the image. */
   entries: KnownEntry[]
-  /** The command with its arguments. */
+  /** Holds the command with its arguments. */
   command: string[]
   /** Folders that come first on PATH. */
   path: string[]

@@ -67,7 +67,7 @@ export interface ProcessRuntimeOptions {
   capabilities: RuntimeCapabilities
   /** Files and folders that no container sees, beside `rootDir`. Absolute. */
   hidden?: readonly string[]
-  /** Most that a container's own layer holds; by default half of the machine's memory. */
+  /** Limits what a container's own layer holds; by default to half of the machine's memory. */
   layerBytes?: number
   logs?: LogLimits
   warn(message: string, fields: object): void

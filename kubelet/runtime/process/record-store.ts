@@ -99,7 +99,7 @@ export class RecordStore {
   saveStopSignal(id: string, stopSignal: string): void {
     this.#add({ id, stopSignal })
   }
-  /** A sandbox or a container. */
+  /** Removes the record of a sandbox or a container. */
   remove(id: string): void {
     this.#add({ removed: id })
   }

@@ -6,7 +6,7 @@ import { maxHeadBytes } from '../limits.ts'
 export interface FrameHead {
   type: number
   flags: number
-  /** The ID of the stream; 0 for the connection. */
+  /** Holds the ID of the stream; 0 for the connection. */
   id: number
 }
 

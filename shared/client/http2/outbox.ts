@@ -29,7 +29,7 @@ export class Http2Outbox {
     this.#socket = socket
   }
 
-  /** The initial window of a new stream. */
+  /** Returns the initial window of a new stream. */
   get streamWindow(): number {
     return this.#streamWindow
   }

@@ -11,7 +11,7 @@ export class HeaderBlock {
   readonly streamId: number
   readonly endStream: boolean
   readonly selfDependent: boolean
-  /** The time of the first frame, on the connection's clock. */
+  /** Holds the time of the first frame, on the connection's clock. */
   readonly openedMs: number
   #parts: Buffer[]
   #length: number

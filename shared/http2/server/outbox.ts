@@ -75,7 +75,7 @@ export class Outbox {
     return this.#window <= maxWindow
   }
 
-  /** The last frame, and then nothing. */
+  /** Sends the last frame, and then nothing more. */
   close(last?: Buffer): void {
     if (this.#closed) return
     this.#closed = true

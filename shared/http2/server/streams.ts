@@ -81,7 +81,7 @@ export class Streams implements StreamOwner {
     return this.#incomplete > 0
   }
 
-  /** A complete head. It was decoded even if the stream is refused. */
+  /** Opens a stream whose head is complete. The head was decoded even if the stream is refused. */
   open(id: number, endStream: boolean, head: DecodedHead): void {
     this.lastId = id
     const isFull = this.size >= this.maxConcurrent
@@ -126,7 +126,7 @@ export class Streams implements StreamOwner {
     return false
   }
 
-  /** A DATA frame. Returns whether it was of no use at all. */
+  /** Takes a DATA frame. Returns whether it was of no use at all. */
   data(id: number, flags: number, payload: Buffer): boolean {
     this.assertNotIdle(id)
     this.#receiveWindow -= payload.length
@@ -158,7 +158,7 @@ export class Streams implements StreamOwner {
     stream.request.receiveEnd()
   }
 
-  /** RST_STREAM of the client. */
+  /** Handles a RST_STREAM of the client. */
   resetByClient(id: number): void {
     this.assertNotIdle(id)
     const stream = this.#open.get(id)
@@ -167,7 +167,7 @@ export class Streams implements StreamOwner {
     this.#end(stream)
   }
 
-  /** WINDOW_UPDATE of a stream. */
+  /** Handles a WINDOW_UPDATE of a stream. */
   widen(id: number, by: number): void {
     this.assertNotIdle(id)
     if (by === 0) throw malformed(id, 'a WINDOW_UPDATE of 0')

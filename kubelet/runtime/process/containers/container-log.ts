@@ -133,7 +133,10 @@ export class ContainerLog {
     return fd
   }
 
-  /** Once. What fails is there from an earlier kubelet, or keeps this log from collectors and from no other reader. */
+  /**
+   * Creates the link once. A failure means that it exists from an earlier kubelet, or only that collectors do not find
+   * this log.
+   */
   #makeLink(): void {
     const link = this.#link
     this.#link = undefined

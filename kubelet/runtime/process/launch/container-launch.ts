@@ -44,7 +44,7 @@ export interface LaunchOptions {
   clockFile: string
   /** Files and folders that it does not see. */
   hidden: readonly string[]
-  /** The size of the container's own layer. */
+  /** Limits the size of the container's own layer. */
   layerBytes?: number
   user?: ProgramUser
 }

@@ -12,7 +12,7 @@ export interface Launch {
   /** The complete environment: nothing is added. */
   env: Record<string, string>
   workingDir: string
-  /** Default: ours. */
+  /** Sets the rights of the process; by default those of the kubelet. */
   rights?: ProcessRights
   /** Another one than we are. */
   user?: ProgramUser

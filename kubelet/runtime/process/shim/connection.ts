@@ -36,13 +36,13 @@ export interface ShimRun {
   /** If true, stdin is a pipe instead of an empty file. */
   hasInput: boolean
   separateErrors: boolean
-  /** The flags of new namespaces. */
+  /** Holds the flags of new namespaces. */
   namespaceFlags: number
   /** A process whose PID namespace it joins. */
   besidePid?: number
   /** A sandbox whose IPC namespace it joins, which the shim makes and keeps until the sandbox is forgotten. */
   ipcOf?: string
-  /** The steps for `container.pl`. */
+  /** Lists the steps for `container.pl`. */
   steps: string[]
 }
 

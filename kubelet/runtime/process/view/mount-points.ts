@@ -1,5 +1,5 @@
 export interface MountPoint {
-  /** The device of its file system: major and minor number. */
+  /** Holds the device of its file system: major and minor number. */
   device: string
   /** The part of the file system that is mounted. */
   root: string
