@@ -1,8 +1,8 @@
+import { holdingOf } from '../shared/api/service-holding.ts'
 import type { Service } from '../shared/api/types.ts'
 import { chargeQuotaIn } from './admission/charge-quota.ts'
 import { admissionPlugins } from './admission/plugins.ts'
 import { rbacEscalation } from './admission/rbac-escalation.ts'
-import type { ServiceClaims } from './allocation/service-claims.ts'
 import { rulesOf } from './apiextensions/cel/rule-check.ts'
 import { CustomResources } from './apiextensions/custom-resources.ts'
 import { type Authorization, authorizationBy } from './authorization.ts'
@@ -14,11 +14,10 @@ import { type EndpointRemovals, startEndpointRemovals } from './registry/endpoin
 import { keyPrefix } from './registry/keys.ts'
 import { ObjectCaches } from './registry/object-caches.ts'
 import { Registry } from './registry/registry.ts'
-import type { SharedDeletionRequests } from './registry/shared-deletion-requests.ts'
 import { admissionregistration } from './resources/admissionregistration/webhooks-and-policies/index.ts'
 import { customresourcedefinition } from './resources/apiextensions/customresourcedefinition.ts'
 import { createServiceAddresses } from './resources/core/service/addresses.ts'
-import { holdingOf } from './resources/core/service/allocate-shared.ts'
+import type { SeveralServers } from './satellites.ts'
 import type { Storage, StorageWatch } from './storage/storage.ts'
 import type { WatchBacklog } from './watchcache/watch-backlog.ts'
 import { serviceResolver } from './webhook-client/service-resolver.ts'
@@ -34,7 +33,7 @@ export interface EngineOptions {
   /** As which the server itself writes. */
   self: User
   /** Where other servers have the same objects: what that takes. */
-  several?: typeof import('./several.ts')
+  several?: SeveralServers
 }
 
 /**
@@ -49,9 +48,9 @@ export class Engine {
   readonly customResources: CustomResources
   readonly #endpointRemovals: EndpointRemovals
   readonly #freedAddresses: StorageWatch
-  readonly #deletionRequests: SharedDeletionRequests | undefined
+  readonly #deletionRequests: ReturnType<SeveralServers['deletionRequests']> | undefined
   /** Present where other servers give out of the same addresses. */
-  readonly serviceClaims: ServiceClaims | undefined
+  readonly serviceClaims: ReturnType<SeveralServers['serviceClaims']> | undefined
 
   constructor({ config, limits, catalog, storage, watchBacklog, self, several }: EngineOptions) {
     const { clock, log, featureGates, disabledAdmissionPlugins } = config

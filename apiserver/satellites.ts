@@ -1,6 +1,6 @@
 /**
- * The one file in which the API server meets what stands beside it: the page and the record. Each is loaded by the
- * first who asks, and gets what it needs of the server from here.
+ * The one file in which the API server meets what stands beside it: the page, the record, and other servers. Each is
+ * loaded by the first who asks, and gets what it needs of the server from here.
  */
 import { X509Certificate } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -20,6 +20,10 @@ import type { UiSite } from './ui/site.ts'
 import type { WatchCache } from './watchcache/index.ts'
 
 export type { RecordFeed } from './record/record-feed.ts'
+export type SeveralServers = typeof import('./several-servers/index.ts')
+
+/** Resolves to what a server needs besides where other servers have the same objects. */
+export const severalServers = (): Promise<SeveralServers> => import('./several-servers/index.ts')
 
 const maxAddedBytes = 1024 * 1024
 const maxTitle = 200

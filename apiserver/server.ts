@@ -38,7 +38,7 @@ import { startExpiry } from './registry/expiry.ts'
 import { expiryRules } from './registry/expiry-rules.ts'
 import { ServedResources } from './registry/served-resources.ts'
 import { resources } from './resources/index.ts'
-import { type RecordFeed, Satellites } from './satellites.ts'
+import { type RecordFeed, Satellites, type SeveralServers, severalServers } from './satellites.ts'
 import { Compaction } from './storage/compaction.ts'
 import { createMemoryStorage } from './storage/memory.ts'
 import type { Storage } from './storage/storage.ts'
@@ -76,7 +76,7 @@ const self: User = { name: 'system:apiserver', groups: ['system:masters'] }
 /** Puts the server together; resolves when it listens. */
 export async function startApiServer(given: ApiServerConfig): Promise<ApiServer> {
   const { storage = createMemoryStorage() } = given
-  const several = storage.catchUp && (await import('./several.ts'))
+  const several = storage.catchUp && (await severalServers())
   const config = several ? await several.adjusted(given, storage) : given
   const catalog = new Catalog(resources)
   const now = toTime(config.clock.now())
@@ -99,8 +99,6 @@ export async function startApiServer(given: ApiServerConfig): Promise<ApiServer>
   return new RunningServer({ ...parts, app, listener: await transport.listen() })
 }
 
-type Several = typeof import('./several.ts')
-
 interface Parts {
   config: ApiServerConfig
   storage: Storage
@@ -109,8 +107,8 @@ interface Parts {
   transport: Transport
   api: ApiContext
   satellites: Satellites
-  several: Several | undefined
-  lease: ReturnType<Several['serverLease']> | undefined
+  several: SeveralServers | undefined
+  lease: ReturnType<SeveralServers['serverLease']> | undefined
 }
 
 /** What handlers need. */
@@ -163,6 +161,7 @@ function appOptions({ config, guards, engine, transport, api, satellites, severa
     resource ? isServed(api.catalog, resource, version) : roots.has(path),
   )
   const { lookupAll } = engine.objects
+  const freshness = several?.freshness(engine)
   const flowControl = new FlowControl({ lookupAll, clock: config.clock, seats: limits.maxRequestsInflight })
   const paths = wellKnownPaths({
     api,
@@ -189,7 +188,7 @@ function appOptions({ config, guards, engine, transport, api, satellites, severa
     authorizers: [...engine.authorization.authorizers, uiPaths],
     paths,
     roots,
-    freshness: several?.freshness(engine),
+    freshness: freshness && (({ info }) => freshness(info)),
     plugins: config.plugins ?? [],
     client: () => adminClient({ api, storage, several }),
   }

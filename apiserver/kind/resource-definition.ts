@@ -1,3 +1,4 @@
+import type { ServiceHolding } from '../../shared/api/service-holding.ts'
 import type { TerminationRequest } from '../../shared/api/termination.ts'
 import type { DeleteOptions, KubeObject, ObjectMeta } from '../../shared/api/types.ts'
 import type { FeatureGates } from '../../shared/config/feature-gates.ts'
@@ -201,10 +202,6 @@ export interface ServiceAddresses {
   release(holding: ServiceHolding): void
   /** Where several servers give out of the same ranges: what is free for this one has to be taken there. */
   shared?: SharedServiceAddresses
-}
-export interface ServiceHolding {
-  ips: readonly string[]
-  ports: readonly number[]
 }
 export interface SharedServiceAddresses {
   hasIp(ip: string): boolean

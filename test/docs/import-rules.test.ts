@@ -117,7 +117,7 @@ t.test('no part of the product imports what starts or tests it', async (t) => {
 t.test('a satellite that reaches into the core is told the door', async (t) => {
   const { status, stdout } = check(t, {
     'apiserver/record/feed.ts': `import { Watch } from '../watchcache/index.ts'\nimport type { W } from '../watchcache/w.ts'`,
-    'apiserver/ui/site.ts': `import type { Registry } from '../registry/registry.ts'`,
+    'apiserver/ui/site.ts': `import type { Schemas } from '../../openapi/schemas.ts'`,
     'bench/hooks.ts': `const { exec } = await import('../kubelet/actions/exec.ts')`,
     'cli/rehearse/stage.ts': `import { runCluster } from '../../cluster/index.ts'\nimport { x } from '../../cluster/cluster.ts'`,
   })
@@ -126,8 +126,8 @@ t.test('a satellite that reaches into the core is told the door', async (t) => {
   const door = (name: string, room: string, file: string) => beside(name, `: the door of ${room} is ${file}`)
   const watchcache = door('the record', 'apiserver/watchcache/', 'apiserver/watchcache/index.ts')
   t.match(stdout, `apiserver/record/feed.ts:2: imports apiserver/watchcache/w.ts; instead: ${watchcache}`)
-  const closed = beside('the page', ', and apiserver/ has no door: take what is needed as an argument')
-  t.match(stdout, `apiserver/ui/site.ts:1: imports apiserver/registry/registry.ts; instead: ${closed}`)
+  const closed = beside('the page', ', and openapi/ has no door: take what is needed as an argument')
+  t.match(stdout, `apiserver/ui/site.ts:1: imports openapi/schemas.ts; instead: ${closed}`)
   const actions = door('bench', 'kubelet/actions/', 'kubelet/actions/actions.ts')
   t.match(stdout, `bench/hooks.ts:1: imports kubelet/actions/exec.ts; instead: ${actions}`)
   const cluster = door('rehearse', 'cluster/', 'cluster/index.ts')

@@ -2,7 +2,7 @@ import { root } from '../../../shared/api/upstream-keys.ts'
 import { ConfigError } from '../../../shared/config/option.ts'
 import type { EtcdClient } from './client.ts'
 
-/** Written by each API server when it starts (apiserver/bootstrap/shared-key.ts). */
+/** Written by each API server when it starts (apiserver/several-servers/shared-key.ts). */
 const mark = 'kubestage.dev/cluster/service-account-key'
 /** Of each cluster, those of real kube-apiservers among them. */
 const marks = [mark, 'namespaces/kube-system']

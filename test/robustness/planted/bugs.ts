@@ -27,7 +27,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a stale read is served as a consistent one',
-    file: 'apiserver/http/hooks/freshness.ts',
+    file: 'apiserver/several-servers/freshness.ts',
     line: 'if (wantsMore(info, storage.revision())) await storage.catchUp()',
     instead: 'if (!storage) return',
     storm: { storage: 'etcd', servers: 2, faults: times(3, 'delay what etcd says to a server') },
@@ -43,7 +43,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'two Services get one IP',
-    file: 'apiserver/allocation/ip-claims.ts',
+    file: 'apiserver/several-servers/allocation/ip-claims.ts',
     line: 'return ok',
     instead: 'return ok !== undefined',
     storm: { storage: 'etcd', servers: 2, faults: times(3, 'delay what etcd says to a server') },

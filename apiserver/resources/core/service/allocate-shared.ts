@@ -1,16 +1,8 @@
+import { holdingOf, type ServiceHolding } from '../../../../shared/api/service-holding.ts'
 import type { KubeObject, Service } from '../../../../shared/api/types.ts'
-import type { Allocation, ServiceAddresses, ServiceHolding } from '../../../kind/resource-definition.ts'
+import type { Allocation, ServiceAddresses } from '../../../kind/resource-definition.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { allocate } from './allocate.ts'
-
-/** Returns the cluster IPs and node ports that a Service holds. */
-export function holdingOf({ spec }: Pick<Service, 'spec'>): ServiceHolding {
-  const ports = [...(spec?.ports ?? []).map(({ nodePort }) => nodePort), spec?.healthCheckNodePort]
-  return {
-    ips: (spec?.clusterIPs ?? []).filter((ip) => ip !== 'None'),
-    ports: [...new Set(ports)].filter((port) => port !== undefined && port > 0) as number[],
-  }
-}
 
 const without = (holding: ServiceHolding, other: ServiceHolding): ServiceHolding => ({
   ips: holding.ips.filter((ip) => !other.ips.includes(ip)),

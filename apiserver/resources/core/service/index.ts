@@ -1,10 +1,11 @@
+import { holdingOf } from '../../../../shared/api/service-holding.ts'
 import type { Service } from '../../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn, orNone, wide } from '../../../kind/cells.ts'
 import { resource } from '../../../kind/resource-definition.ts'
 import { dns1123Label } from '../../../validation/names.ts'
 import { allocate, dropFieldsOfOldType, keepAllocated, normalizeClusterIps } from './allocate.ts'
 import { allocateAlone } from './allocate-alone.ts'
-import { allocateShared, holdingOf } from './allocate-shared.ts'
+import { allocateShared } from './allocate-shared.ts'
 import { validateService, validateServiceStatus, validateServiceUpdate } from './validate.ts'
 import { serviceWarnings, statusWarnings } from './warnings.ts'
 

@@ -1,5 +1,5 @@
-import type { KubeObject, Service } from '../../shared/api/types.ts'
-import { holdingOf } from '../resources/core/service/allocate-shared.ts'
+import { holdingOf } from '../../../shared/api/service-holding.ts'
+import type { KubeObject, Service } from '../../../shared/api/types.ts'
 import { type IpAddress, type IpClaims, isManaged } from './ip-claims.ts'
 import type { PortClaims } from './port-claims.ts'
 

@@ -1,5 +1,5 @@
-import { objectKey } from '../registry/keys.ts'
-import type { Storage, StorageWatch } from '../storage/storage.ts'
+import { objectKey } from '../../registry/index.ts'
+import type { Storage, StorageWatch } from '../../storage/engine.ts'
 import { PortBitmap } from './port-bitmap.ts'
 
 /** Upstream's default of --service-node-port-range. */

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { V1IPAddress } from '@kubernetes/client-node'
-import type { KubeObject, WithMeta } from '../../shared/api/types.ts'
-import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
-import { encodeObject } from '../kind/encode-object.ts'
-import { trackFields } from '../kind/field-manager.ts'
-import { objectKey } from '../registry/keys.ts'
-import type { ObjectCaches } from '../registry/object-caches.ts'
+import type { KubeObject, WithMeta } from '../../../shared/api/types.ts'
+import { parseTime, toTime } from '../../../shared/clock/timestamp.ts'
+import { encodeObject, trackFields } from '../../kind/index.ts'
+import type { ObjectCaches } from '../../registry/index.ts'
+import { objectKey } from '../../registry/index.ts'
 
 export type IpAddress = WithMeta<V1IPAddress>
 

@@ -1,22 +1,20 @@
 /** What a server needs besides where other servers have the same objects. Loaded only there. */
 
-import type { Client } from '../shared/client/client.ts'
-import type { Clock } from '../shared/clock/clock.ts'
+import type { Client } from '../../shared/client/client.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { ApiServerConfig } from '../config.ts'
+import type { ObjectCaches } from '../registry/index.ts'
+import type { Storage } from '../storage/engine.ts'
 import { ServiceClaims } from './allocation/service-claims.ts'
-import type { CustomResources } from './apiextensions/custom-resources.ts'
-import { ServerLease } from './bootstrap/server-lease.ts'
-import { sharedKey } from './bootstrap/shared-key.ts'
-import type { ApiServerConfig } from './config.ts'
 import { freshClient } from './fresh-client.ts'
-import { freshness as freshnessOf } from './http/hooks/freshness.ts'
-import type { Step } from './http/hooks/step.ts'
-import type { ObjectCaches } from './registry/object-caches.ts'
-import { SharedDeletionRequests } from './registry/shared-deletion-requests.ts'
-import type { Storage } from './storage/storage.ts'
+import { type CurrentDefinitions, freshness as freshnessOf } from './freshness.ts'
+import { ServerLease } from './server-lease.ts'
+import { SharedDeletionRequests } from './shared-deletion-requests.ts'
+import { sharedKey } from './shared-key.ts'
 
 interface Parts {
   objects: ObjectCaches
-  customResources: CustomResources
+  customResources: CurrentDefinitions
 }
 
 /**
@@ -43,7 +41,7 @@ export const fresh = (client: Client, storage: Storage): Client =>
 export const deletionRequests = (storage: Storage, clock: Clock): SharedDeletionRequests =>
   new SharedDeletionRequests(storage, clock)
 
-export const freshness = ({ objects, customResources }: Parts): Step =>
+export const freshness = ({ objects, customResources }: Parts) =>
   freshnessOf({
     storage: objects.storage as Storage & Required<Pick<Storage, 'catchUp' | 'revision'>>,
     catalog: objects.catalog,

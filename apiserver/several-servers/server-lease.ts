@@ -5,9 +5,9 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { toMicroTime, toTime } from '../../shared/clock/timestamp.ts'
 import type { Logger } from '../../shared/log/log.ts'
-import { encodeObject } from '../kind/encode-object.ts'
-import { objectKey } from '../registry/keys.ts'
-import type { Storage, StorageWatch } from '../storage/storage.ts'
+import { encodeObject } from '../kind/index.ts'
+import { objectKey } from '../registry/index.ts'
+import type { Storage, StorageWatch } from '../storage/engine.ts'
 
 const leases = { group: 'coordination.k8s.io', plural: 'leases' }
 const namespace = 'kube-system'

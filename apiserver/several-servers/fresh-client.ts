@@ -1,5 +1,5 @@
-import type { Client } from '../shared/client/client.ts'
-import type { Storage } from './storage/storage.ts'
+import type { Client } from '../../shared/client/client.ts'
+import type { Storage } from '../storage/engine.ts'
 
 /**
  * A client without a network, of a server beside others: each request sees what any of them has acknowledged before, as

@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
-import { SharedDeletionRequests } from '../../apiserver/registry/shared-deletion-requests.ts'
-import { WriteTries } from '../../apiserver/registry/write-tries.ts'
-import { createMemoryStorage } from '../../apiserver/storage/memory.ts'
-import type { Storage } from '../../apiserver/storage/storage.ts'
-import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
-import { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'
+import { WriteTries } from '../../../apiserver/registry/write-tries.ts'
+import { SharedDeletionRequests } from '../../../apiserver/several-servers/shared-deletion-requests.ts'
+import { createMemoryStorage } from '../../../apiserver/storage/memory.ts'
+import type { Storage } from '../../../apiserver/storage/storage.ts'
+import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
+import { KeyedTurns } from '../../../shared/concurrency/keyed-turns.ts'
 
 const request = { user: 'jane', time: '2026-01-01T00:00:00Z', gracePeriodSeconds: 5 }
 const tooLate = {

@@ -1,10 +1,11 @@
-import type { KeyPairSource } from '../auth/service-account/signing-key.ts'
-import { objectKey } from '../registry/keys.ts'
-import type { Storage } from '../storage/storage.ts'
+import type { ApiServerConfig } from '../config.ts'
+import { objectKey } from '../registry/index.ts'
+import type { Storage } from '../storage/engine.ts'
 
 /** Of no kind that is served, and of no snapshot. */
 const key = objectKey({ group: 'kubestage.dev', plural: 'cluster' }, undefined, 'service-account-key')
 
+type KeyPairSource = ApiServerConfig['serviceAccountKey']
 type KeyPair = NonNullable<ReturnType<KeyPairSource['kept']>>
 
 /** The key of tokens where servers share a storage: that of the first server, so that a token is good at each. */

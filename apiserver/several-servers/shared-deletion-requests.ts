@@ -1,9 +1,14 @@
 import type { TerminationRequest } from '../../shared/api/termination.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import type { Storage, StorageWatch } from '../storage/storage.ts'
-import { type DeletionRequests, maxObjects, maxRequests, type TimedTries } from './deletion-requests.ts'
-import { startExpiry } from './expiry.ts'
-import { keyPrefix } from './keys.ts'
+import {
+  type DeletionRequests,
+  keyPrefix,
+  maxObjects,
+  maxRequests,
+  startExpiry,
+  type TimedTries,
+} from '../registry/index.ts'
+import type { Storage, StorageWatch } from '../storage/engine.ts'
 
 /** No kind that is served has keys with this prefix. */
 const prefix = keyPrefix({ group: 'kubestage.dev', plural: 'deletionrequests' })

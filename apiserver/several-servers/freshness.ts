@@ -1,16 +1,19 @@
-import type { CustomResources } from '../../apiextensions/custom-resources.ts'
-import type { Catalog } from '../../registry/catalog.ts'
-import type { Storage } from '../../storage/storage.ts'
-import type { RequestInfo } from '../request-info.ts'
-import type { Step } from './step.ts'
+import type { RequestInfo } from '../http/request-info.ts'
+import type { Catalog } from '../registry/index.ts'
+import type { Storage } from '../storage/engine.ts'
 
 /** Paths that show or use objects. Others, health checks among them, answer without the storage. */
 const roots = new Set(['api', 'apis', 'openapi', 'kubestage'])
 
-interface FreshnessOptions {
+/** Says when this server has taken in the definition of this name, or all of them. */
+export interface CurrentDefinitions {
+  current(name?: string): Promise<void> | undefined
+}
+
+export interface FreshnessOptions {
   storage: Required<Pick<Storage, 'catchUp' | 'revision'>>
   catalog: Catalog
-  customResources: Pick<CustomResources, 'current'>
+  customResources: CurrentDefinitions
 }
 
 /**
@@ -19,8 +22,8 @@ interface FreshnessOptions {
  * resourceVersion that is known here takes them as they are here. Throws StorageUnavailableError.
  */
 export const freshness =
-  ({ storage, catalog, customResources }: FreshnessOptions): Step =>
-  async ({ info }) => {
+  ({ storage, catalog, customResources }: FreshnessOptions) =>
+  async (info: RequestInfo): Promise<void> => {
     if (!roots.has(info.path.split('/', 2)[1] ?? '')) return
     if (wantsMore(info, storage.revision())) await storage.catchUp()
     if (mayBeCustom(catalog, info)) await customResources.current(nameOf(info))

@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { IpAddress } from '../../apiserver/allocation/ip-claims.ts'
-import { PortBitmap } from '../../apiserver/allocation/port-bitmap.ts'
-import { decideRepair } from '../../apiserver/allocation/repair.ts'
-import type { Service } from '../../shared/api/types.ts'
+import type { IpAddress } from '../../../apiserver/several-servers/allocation/ip-claims.ts'
+import { PortBitmap } from '../../../apiserver/several-servers/allocation/port-bitmap.ts'
+import { decideRepair } from '../../../apiserver/several-servers/allocation/repair.ts'
+import type { Service } from '../../../shared/api/types.ts'
 
 const range = { first: 30_000, last: 32_767 }
 const managed = { 'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io' }
