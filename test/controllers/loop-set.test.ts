@@ -49,10 +49,19 @@ t.test('loops that take over while lists come late and in any order create nothi
     )
   }
 
-  for (const late of ['pods', 'replicasets', 'jobs', 'deployments']) {
+  const plurals = ['pods', 'replicasets', 'jobs', 'deployments']
+  for (const late of plurals) {
+    const listed = new Map(plurals.map((plural) => [plural, Promise.withResolvers<void>()]))
+    const others = plurals.filter((plural) => plural !== late).map((plural) => listed.get(plural)?.promise)
     const list = async (resource: Resource, ...words: unknown[]) => {
-      if (resource.plural === late) await realClock.sleep(150)
-      return client.list(resource, ...(words as []))
+      if (resource.plural === late) {
+        await Promise.all(others)
+        // A loop that did not wait for this list would work, and write, in these turns.
+        for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
+      }
+      const answer = await client.list(resource, ...(words as []))
+      listed.get(resource.plural)?.resolve()
+      return answer
     }
     const written: string[] = []
     const noting =

@@ -10,6 +10,8 @@ import { realClock } from '../../../shared/clock/real-clock.ts'
 import type { Fuzzer } from '../fuzzer.ts'
 import type { Random } from '../random.ts'
 
+/** Identifies the last line of an attempt. */
+const last = 'last'
 const words = [
   'started',
   'failed',
@@ -56,9 +58,10 @@ export const shimLines: Fuzzer = {
         const check = (...numbers: number[]) => {
           if (!numbers.every(Number.isFinite)) wrong.push(`not a number: ${numbers}`)
         }
+        const allRead = Promise.withResolvers<void>()
         const listener = {
           started: (_id: string, { pid, atMs }: { pid: number; atMs: number }) => check(pid, atMs),
-          failed: (_id: string, { atMs }: { atMs: number }) => check(atMs),
+          failed: (id: string, { atMs }: { atMs: number }) => (id === last ? allRead.resolve() : check(atMs)),
           exited: (_id: string, { atMs, code }: { atMs: number; code: number }) => check(atMs, code),
           lost: () => {},
         }
@@ -76,7 +79,8 @@ export const shimLines: Fuzzer = {
         writeSync(events, encodeWords(['known']))
         const { connection } = await connecting
         writeSync(events, anyLines(random))
-        await new Promise((resolve) => setTimeout(resolve, 5))
+        writeSync(events, `\n${encodeWords(['failed', last, '0', 'why'])}`)
+        await allRead.promise
         await connection.close()
         heard.destroy()
         closeSync(events)

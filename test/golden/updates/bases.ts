@@ -7,8 +7,8 @@ export interface Base {
   with: Record<string, unknown>
   /** Written to the status subresource after the create. */
   status?: Record<string, unknown>
-  /** How long the server itself writes into a new object. */
-  settlesMs?: number
+  /** The server itself writes into a new object until it has this condition. */
+  settles?: string
 }
 
 const metadata = { labels: { a: 'b' }, annotations: { c: 'd' }, finalizers: ['example.com/kept'] }
@@ -162,5 +162,5 @@ export const bases: Base[] = [
   { plural: 'serviceaccounts', with: { metadata, secrets: [{ name: 'a' }], imagePullSecrets: [{ name: 'b' }] } },
   { plural: 'storageclasses', with: { parameters: { a: 'b' } } },
   { plural: 'roles', with: { metadata } },
-  { plural: 'customresourcedefinitions', with: {}, settlesMs: 700 },
+  { plural: 'customresourcedefinitions', with: {}, settles: 'Established' },
 ]

@@ -1,5 +1,5 @@
 /** Makes each object that is to be updated, asks, and removes it again. */
-import { setTimeout } from 'node:timers/promises'
+import { until } from '../../harness/until.ts'
 import type { ResourceDefinition } from '../../../apiserver/kind/resource-definition.ts'
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
@@ -25,6 +25,10 @@ export interface Answered {
   field: string
   index: number
   answer: string
+}
+
+interface Conditioned {
+  status?: { conditions?: { type: string; status: string }[] }
 }
 
 /** The conditions of these are written whenever a controller of the server comes to it. */
@@ -81,11 +85,13 @@ export class Player {
       const set = await this.#send({ method: 'PUT', path: `${path}/status`, body: withStatus, headers: asMaker })
       if (set.status !== 200) throw new Error(`${kind.plural} ${base.as}: ${JSON.stringify(set.body)}`)
     }
-    for (const until = Date.now() + (base.settlesMs ?? 0); ; ) {
+    const settled = async (): Promise<KubeObject | undefined> => {
       const { body } = await this.#send({ method: 'GET', path, headers: asMaker })
-      if (Date.now() >= until) return body as KubeObject
-      await setTimeout(100)
+      const { status } = body as Conditioned
+      const isSettled = status?.conditions?.some(({ type, status }) => type === base.settles && status === 'True')
+      return isSettled || !base.settles ? (body as KubeObject) : undefined
     }
+    return until(settled, { what: `${kind.plural} to be ${base.settles}` })
   }
 
   async #ask(kind: ResourceDefinition, ask: Ask, stored: KubeObject): Promise<string> {
