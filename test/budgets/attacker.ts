@@ -12,6 +12,7 @@ const host = '127.0.0.1'
 /** Carries out attacks, and counts what they send. */
 export class Attacker {
   readonly #server: Started
+  readonly #headers: Request['headers']
   readonly #sockets = new Set<Socket>()
   readonly #sessions: ClientHttp2Session[] = []
   bytes = 0
@@ -19,8 +20,10 @@ export class Attacker {
   /** Answers that no request may get. */
   readonly wrong: string[] = []
 
-  constructor(server: Started) {
+  /** `headers`: of each request over HTTP/2, such as the token of a ServiceAccount. */
+  constructor(server: Started, headers: Request['headers'] = {}) {
     this.#server = server
+    this.#headers = headers
   }
 
   async carryOut(attack: Attack): Promise<void> {
@@ -110,6 +113,7 @@ export class Attacker {
       ':method': method,
       ':path': path,
       ...(body !== undefined && { 'content-type': type ?? 'application/json' }),
+      ...this.#headers,
       ...headers,
     }
     // Node sends a DELETE without a body unless it is told of one.

@@ -123,7 +123,7 @@ t.test('who may do nothing but review itself', async (t) => {
 
 t.test('who may do nothing but create pods', async (t) => {
   const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['create'] }]
-  const requests = [2_900_000, 500_000, 100_000].flatMap(podsOf)
+  const requests = [2_900_000, 500_000, 100_000].flatMap((bytes) => podsOf(bytes))
   await holdsUp(t, requests, {
     headers: await account('creator', rules),
     mostWaitMs: 1_000,

@@ -119,7 +119,6 @@ export interface NamedRequest {
 export const reviewsOf = (bytes: number): NamedRequest[] =>
   reviewBodies.map(([name, body]) => ({ name: `${name}, ${bytes} bytes`, request: request(body, bytes) }))
 
-const pods = '/api/v1/namespaces/default/pods?dryRun=All'
 const containers = (list: string): string => `{"metadata":{"name":"x"},"spec":{"containers":[${list}]}}`
 const one = '"name":"a","image":"a"'
 
@@ -170,8 +169,8 @@ const podBodies = [
 ]
 
 /** What a client may send that may create pods and no more. */
-export const podsOf = (bytes: number): NamedRequest[] =>
+export const podsOf = (bytes: number, namespace = 'default'): NamedRequest[] =>
   podBodies.map(([name, body]) => ({
     name: `${name}, ${bytes} bytes`,
-    request: request({ path: pods, ...body }, bytes),
+    request: request({ path: `/api/v1/namespaces/${namespace}/pods?dryRun=All`, ...body }, bytes),
   }))

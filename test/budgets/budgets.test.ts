@@ -7,27 +7,12 @@ import t from 'tap'
 import { http2OfRun } from '../harness/http2-of-run.ts'
 import { type Attack, type Budget, defaultBudget } from './attack.ts'
 import { Attacker } from './attacker.ts'
-import { customResources, definitionsToAttack } from './attacks/custom-resources.ts'
-import { definitionsThatGrow, growing, growingFields } from './attacks/growing.ts'
-import { held } from './attacks/held.ts'
-import { http1Bytes } from './attacks/http1-bytes.ts'
-import { http2Frames } from './attacks/http2-frames.ts'
-import { objectsToAttack, requests } from './attacks/requests.ts'
-import { webhooks } from './attacks/webhooks.ts'
+import { attacksByKind, foundByAttacks } from './attacks/all.ts'
 import { Bystander } from './bystander.ts'
 import { ServerProcess } from './server-process.ts'
 import { verdicts } from './verdict.ts'
 
-const attacks: Attack[] = [
-  ...http2Frames,
-  ...http1Bytes,
-  ...held,
-  ...requests,
-  ...customResources,
-  ...growing,
-  ...growingFields,
-  ...webhooks,
-]
+const attacks = Object.values(attacksByKind).flat()
 /** BUDGET=yaml runs those with the word in their names. */
 const chosen = attacks.filter(({ name }) => new RegExp(process.env.BUDGET ?? '').test(name))
 /** node:http2 makes an object for each stream, so that others wait longer meanwhile (docs/configuration.md). */
@@ -52,7 +37,7 @@ async function bystanderCost(): Promise<number> {
   return (after.cpuMs - before.cpuMs) / waits.length
 }
 const seed = new Attacker(server.started)
-await seed.ask('admin', [...objectsToAttack, ...definitionsToAttack, ...definitionsThatGrow], [201])
+await seed.ask('admin', foundByAttacks, [201])
 if (seed.wrong.length > 0) throw new Error(seed.wrong.join())
 seed.leave()
 const bystanderCpuMs = await bystanderCost()

@@ -9,7 +9,7 @@ import type { ServerProcess } from './server-process.ts'
 export class Bystander {
   readonly #worker: Worker
 
-  constructor(t: Test, { started, pid }: ServerProcess, path: string) {
+  constructor(t: Test, { started, pid }: Pick<ServerProcess, 'started' | 'pid'>, path: string) {
     this.#worker = new Worker(new URL('./bystander-worker.ts', import.meta.url), {
       workerData: { ...started, pid, path },
     })

@@ -12,7 +12,8 @@ export interface Usage {
 
 export interface Started {
   port: number
-  tls: { ca: string; cert: string; key: string }
+  /** What an administrator's connection is made with; without a certificate everybody is anonymous. */
+  tls: { ca: string; cert?: string; key?: string }
 }
 
 const usage = (): Usage => {
