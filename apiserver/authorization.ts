@@ -9,7 +9,7 @@ import type { Authorizer } from './auth/types.ts'
 import type { ObjectCaches } from './registry/object-caches.ts'
 
 export interface Authorization {
-  /** In the order in which they are asked. */
+  /** Lists the authorizers in the order in which the server asks them. */
   authorizers: readonly Authorizer[]
   access: Access
 }

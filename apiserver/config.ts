@@ -17,24 +17,24 @@ export interface ApiServerConfig {
   /** 0 takes a free one. */
   port: number
   tls: TlsConfig
-  /** Default: own. */
+  /** Chooses the implementation of HTTP/2; `own` by default. */
   http2?: Http2Choice
-  /** Whether Secrets that are bootstrap tokens authenticate. Default: true. */
+  /** If true, which is the default, Secrets that are bootstrap tokens authenticate. */
   bootstrapTokens?: boolean
   /** The server's client certificate for kubelets, and the CA of their certificates; read when first needed. */
   kubeletClient: KubeletCredentials
   /** Signs the tokens of service accounts. */
   serviceAccountKey: KeyPairSource
-  /** Range of cluster IPs, e.g. 10.96.0.0/16. */
+  /** Sets the range of cluster IPs, such as 10.96.0.0/16. */
   serviceCidr: string
-  /** What /version announces, `v1.36.3`. Default: that one, which is what all answers are like. */
+  /** Sets what /version announces, such as `v1.36.3`. By default it is the version that all answers follow. */
   kubernetesVersion?: string
   /** AlwaysAllow: every authenticated user is authorized. */
   alwaysAllow?: boolean
   /** Names of admission plugins to leave out. */
   disabledAdmissionPlugins?: readonly string[]
   featureGates: FeatureGates
-  /** What its users add to it. */
+  /** Lists the plugins of users. */
   plugins?: readonly NamedPlugin[]
   /** Origins of pages that may ask, as regular expressions. Default: none. */
   corsAllowedOrigins?: readonly string[]
@@ -42,19 +42,19 @@ export interface ApiServerConfig {
   storage?: Storage
   clock: Clock
   log: Logger
-  /** How many requests the journal keeps. Default: none. */
+  /** Sets how many requests the journal keeps; none by default. */
   journal?: number
-  /** What is left out has its default. */
+  /** Sets limits. An absent limit has its default. */
   limits?: Partial<Limits>
-  /** How long the records of terminations are kept. Default: one hour. */
+  /** Sets how long records of terminations are kept; one hour by default. */
   terminationTtlMs?: number
-  /** The newest so many. Default: 2,000. */
+  /** Sets how many records are kept, the newest; 2,000 by default. */
   maxTerminations?: number
 }
 
 export interface TlsConfig {
   cert: string
   key: string
-  /** The CA of client certificates. */
+  /** Holds the CA of client certificates. */
   clientCa: string
 }

@@ -30,9 +30,9 @@ export interface EngineOptions {
   catalog: Catalog
   storage: Storage
   watchBacklog: WatchBacklog
-  /** As which the server itself writes. */
+  /** Names the user as which the server itself writes. */
   self: User
-  /** Where other servers have the same objects: what that takes. */
+  /** Holds what a server needs that shares its objects with other servers. */
   several?: SeveralServers
 }
 
@@ -135,7 +135,7 @@ export class Engine {
     this.objects.close()
   }
 
-  /** When no request is answered any more. */
+  /** Closes all connections. The server calls it when it answers no request any more. */
   closeConnections(): void {
     this.#webhookClient.close()
   }

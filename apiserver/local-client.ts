@@ -51,7 +51,7 @@ export interface LocalClientOptions {
    * Otherwise it is rounded, for what computes with it. Both are written as they are. Default: rounded.
    */
   exact?: boolean
-  /** What it writes is written only while this leader holds its Lease. Default: always. */
+  /** Makes writes depend on a leader: they succeed only while it holds its Lease. Without it they always do. */
   leader?: Leader
 }
 

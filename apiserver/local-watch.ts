@@ -15,7 +15,7 @@ export interface LocalWatchOptions {
   after: number | 'now'
   timeoutSeconds?: number
   signal?: AbortSignal
-  /** As of LocalClientOptions. */
+  /** Does the same as in LocalClientOptions. */
   exact?: boolean
 }
 

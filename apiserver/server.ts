@@ -50,16 +50,16 @@ export interface ApiServer {
   client(user: User, options?: LocalClientOptions): Client
   /** As an administrator; where other servers answer too, it sees what they have acknowledged before each request. */
   adminClient(): Client
-  /** What is served, custom resources included. */
+  /** Holds the kinds that are served, custom resources included. */
   readonly resources: ServedResources
   readonly instruments: Instruments
-  /** How many others have told lately that they have the same objects. */
+  /** Returns how many other servers with the same objects have renewed their Leases lately. */
   otherServers(): number
   /**
    * Answers a request of the user without a network, through all hooks. Rejects for what does not end, such as a watch.
    */
   inject(user: Pick<User, 'name' | 'groups'>, request: InjectedRequest): Promise<InjectedAnswer>
-  /** What happens, as lines of a record. */
+  /** Resolves to what happens, as lines of a record. */
   record(): Promise<RecordFeed>
   /** Ends every watch and connection. */
   close(): Promise<void>

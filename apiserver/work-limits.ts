@@ -3,7 +3,7 @@
  * or check an object take what they need of them as arguments.
  */
 export interface WorkLimits {
-  /** What one evaluation of a CEL expression may cost, in upstream's units: its PerCallLimit. */
+  /** Limits the cost of one evaluation of a CEL expression, in upstream's units: its PerCallLimit. */
   readonly celSteps: number
   /** Objects and lists of a body, and members of either. */
   readonly bodyValues: number
@@ -11,7 +11,7 @@ export interface WorkLimits {
   readonly schemaSteps: number
   /** Bytes of an object as it is stored, with its managedFields: three times what a request may hold. */
   readonly objectBytes: number
-  /** Bytes of all causes of a Status, and half of those of its message. */
+  /** Limits the bytes of all causes of a Status. Its message may have twice as many characters. */
   readonly causeBytes: number
 }
 

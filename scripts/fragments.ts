@@ -8,7 +8,7 @@ const folders = ['apiserver', 'cli', 'cluster', 'controllers', 'kubelet', 'libra
 const documented = /^([ \t]*)\/\*\*((?:[^*]|\*(?!\/))*)\*\/\s*\n[ \t]*([^\n]*)/gm
 const typeOrClass = /^export (?:abstract )?(?:class|interface|type)\b/
 /** The members of these rooms are not checked yet: the list only shrinks. */
-const notYet = ['apiserver', 'cli', 'cluster', 'openapi', 'ui']
+const notYet = ['cli', 'cluster', 'openapi', 'ui']
 
 /** A comment that begins with one of these continues a thought that is not written down. */
 const opener =

@@ -39,9 +39,9 @@ const schemaOf = (version: CustomResourceDefinitionVersion | undefined): JSONSch
 export interface CustomResourceOptions {
   /** Objects written after this revision already follow the definition's present schema. */
   writtenUnderSchemaSince: number
-  /** Whether the definition is being deleted: then no object may be created any more. */
+  /** Returns whether the definition is being deleted. Then creates are refused. */
   isTerminating(): boolean
-  /** How a schema's x-kubernetes-validations are checked; undefined when it has none. */
+  /** Returns the checks of a schema's x-kubernetes-validations; undefined if it has none. */
   rulesOf?(schema: JSONSchemaProps, celSteps: number): ValidationRules['rules']
   limits: WorkLimits
   /** The webhook that converts between versions; undefined: they differ in their apiVersion and schema alone. */

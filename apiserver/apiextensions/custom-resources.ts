@@ -28,7 +28,7 @@ const RETRY_MS = 1000
 const PATIENCE_MS = 5000
 
 export interface CustomResourcesOptions {
-  /** The kind CustomResourceDefinition. */
+  /** Describes the kind CustomResourceDefinition. */
   kind: ResourceDefinition
   registry: Registry
   log: Logger

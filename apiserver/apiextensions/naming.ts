@@ -11,7 +11,7 @@ export type NewCondition = Omit<CustomResourceDefinitionCondition, 'lastTransiti
 export interface NamingDecision {
   acceptedNames: CustomResourceDefinitionNames
   namesAccepted: NewCondition
-  /** As it stands before the resource is served. */
+  /** Holds the condition as it is before the resource is served. */
   established: NewCondition
 }
 

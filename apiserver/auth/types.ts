@@ -6,7 +6,7 @@ import type { User } from '../kind/user.ts'
 export interface Credentials {
   headers: IncomingHttpHeaders
   /**
-   * The connection; the same object for each request of a connection. Over TLS (for HTTP/2 on the session's socket), it
+   * Holds the connection, the same object for each of its requests. Over TLS (for HTTP/2 on the session's socket) it
    * has the client's certificate.
    */
   socket: Socket
@@ -28,7 +28,7 @@ export interface Attributes {
    * path that is no resource.
    */
   verb: string
-  /** The path of the request without its query. */
+  /** Holds the path of the request without its query. */
   path: string
   /** `undefined` for a path that is no resource, such as /healthz. */
   resource?: RequestedResource
@@ -36,12 +36,12 @@ export interface Attributes {
 
 export interface RequestedResource {
   group: string
-  /** Plural. */
+  /** Names the resource in the plural. */
   resource: string
   subresource?: string
   namespace?: string
   name?: string
-  /** The raw query parameter of a list, watch or deletecollection. */
+  /** Holds the raw query parameter of a list, watch or deletecollection. */
   fieldSelector?: string
 }
 

@@ -4,7 +4,7 @@ export interface SystemObject {
   version: string
   plural: string
   name: string
-  /** Beside the metadata. */
+  /** Holds all fields but the metadata. */
   body: Record<string, unknown>
   annotations?: Record<string, string>
   finalizers?: string[]

@@ -52,7 +52,7 @@ export interface Comprehension extends Base {
   first: string
   second?: string
   init: Expr
-  /** Whether to go on; absent: always. */
+  /** Decides whether the loop goes on; without it the loop always does. */
   condition?: Expr
   step: Expr
   result: Expr

@@ -2,7 +2,7 @@ import { type Problem, SyntaxProblem } from './source-error.ts'
 import { Uint } from './values.ts'
 
 export interface Token {
-  /** Of an operator or bracket its text. */
+  /** Says what the token is; for an operator or bracket it is the token's text. */
   kind: 'number' | 'string' | 'bytes' | 'name' | 'end' | (string & {})
   text: string
   value?: unknown

@@ -16,7 +16,7 @@ export function charge(units: number): void {
 
 /** A Budget limits the cost of each of several evaluations, and their total cost. */
 export class Budget {
-  /** What one evaluation may cost. */
+  /** Limits the cost of one evaluation. */
   readonly perCall: number
   #left: number
   private constructor(perCall: number, units: number) {
@@ -41,11 +41,11 @@ export class Budget {
   exhaust(): void {
     this.#left = -1
   }
-  /** Whether there is nothing left for another evaluation. */
+  /** True if nothing is left for another evaluation. */
   get isEmpty(): boolean {
     return this.#left <= 0
   }
-  /** Whether more was spent than there was. */
+  /** True if more was spent than the limit allows. */
   get isExceeded(): boolean {
     return this.#left < 0
   }

@@ -26,7 +26,7 @@ export interface Overload {
   member: boolean
   params: CelType[]
   result: CelType
-  /** Whether types of its signature are parameters. */
+  /** True if types of its signature are parameters. */
   generic: boolean
   run: Run
 }
@@ -47,7 +47,7 @@ export class Functions {
     this.#byName ??= this.#read()
     return this.#byName.get(name)
   }
-  /** Each name with its overloads. */
+  /** Returns each name with its overloads. */
   all(): ReadonlyMap<string, readonly Overload[]> {
     this.#byName ??= this.#read()
     return this.#byName

@@ -21,11 +21,11 @@ export type Kind =
 
 export interface CelType {
   kind: Kind
-  /** Of a struct, an opaque type or a parameter; of others its kind. */
+  /** Names a struct, an opaque type or a parameter; for other types it is the kind. */
   name: string
-  /** Item of a list; key and value of a map; what an optional or a type holds. */
+  /** Holds the item type of a list, the key and value types of a map, or the type inside an optional or a type. */
   params: readonly CelType[]
-  /** Of a struct. */
+  /** Holds the fields of a struct. */
   fields?: Fields
 }
 /** The types of a struct's fields by name; undefined: it has no such field. */

@@ -48,7 +48,7 @@ export class Duration {
   }
 }
 export class Timestamp {
-  /** Since 1970. */
+  /** Counts nanoseconds since 1970. */
   readonly nanos: bigint
   constructor(nanos: bigint) {
     this.nanos = nanos

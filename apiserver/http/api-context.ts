@@ -24,7 +24,7 @@ export interface Instruments {
 export interface ApiContext {
   catalog: Catalog
   registry: Registry
-  /** How far lists may look back. */
+  /** Limits how far lists may look back. */
   compaction: Compaction
   clock: Clock
   log: Logger
@@ -32,6 +32,6 @@ export interface ApiContext {
   instruments: Instruments
   access: Access
   tokens: ServiceAccountTokens
-  /** How many other servers have the same objects. */
+  /** Returns how many other servers have the same objects. */
   otherServers(): number
 }

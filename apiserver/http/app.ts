@@ -52,7 +52,7 @@ export interface AppOptions {
   api: ApiContext
   authenticators: readonly Authenticator[]
   authorizers: readonly Authorizer[]
-  /** What is no resource. */
+  /** Lists the routes of paths that are not resources. */
   paths: readonly PathRoutes[]
   roots: Roots
   flowControl: FlowControl
@@ -65,7 +65,7 @@ export interface AppOptions {
   /** Present where other servers write as well. */
   freshness?: Step
   plugins: readonly NamedPlugin[]
-  /** As an administrator, without the network. */
+  /** Returns an administrator's client that uses no network. */
   client(): Client
   /** Origins that pages may come from, as regular expressions. */
   corsAllowedOrigins?: readonly string[]

@@ -27,7 +27,7 @@ interface ExchangeParts {
  * speaks HTTP/1.1 or HTTP/2.
  */
 export class Exchange {
-  /** As it came. */
+  /** Holds the request as it came. */
   readonly request: IncomingMessage
   readonly reply: FastifyReply
   readonly info: RequestInfo
@@ -40,15 +40,15 @@ export class Exchange {
   user!: User
   /** The user that has authenticated. */
   asker!: User
-  /** What authorization decides about. Known after the hook of authentication. */
+  /** Holds what authorization decides about. The hook of authentication sets it. */
   attributes!: Attributes
-  /** The revision that a get or a list shows. Default: the present. */
+  /** Holds the revision that a get or a list shows; undefined for the present. */
   asOf: number | undefined
-  /** What is to be created, whose name is not in the path. */
+  /** Holds the object of a create, whose name is not in the path. */
   created: KubeObject | undefined
-  /** Whether its handler has been called. */
+  /** True after the handler has been called. */
   hasBegun = false
-  /** Whether hooks of `onSend` have been called. Known where there are plugins. */
+  /** True after hooks of `onSend` have been called. Only servers with plugins set it. */
   isSending = false
   #whenServed: (() => void) | undefined
 
@@ -62,17 +62,20 @@ export class Exchange {
     this.beganMs = beganMs
   }
 
-  /** Node's side of the answer. What writes to it directly takes it over first. */
+  /** Returns Node's side of the answer. A caller that writes to it directly calls `takeOver` first. */
   get response(): ServerResponse {
     return this.reply.raw
   }
 
-  /** As {@link takeOver}. */
+  /** Does the same as {@link takeOver}. */
   takeOver(): ServerResponse {
     return takeOver(this.reply)
   }
 
-  /** The whole body. Rejects with a StatusError: 413 for more than the server takes, 400 for one that breaks off. */
+  /**
+   * Resolves to the whole body. Rejects with a StatusError: 413 for more than the server takes, 400 for a body that
+   * breaks off.
+   */
   body(): Promise<Buffer> {
     return this.#bodies.read(this)
   }
@@ -82,7 +85,7 @@ export class Exchange {
     return this.#bodies.readSmall(this)
   }
 
-  /** Whether the client has left, so that there is nothing to answer. */
+  /** Returns whether the client has left, so that no answer is needed. */
   hasLeft(): boolean {
     return this.reply.raw.destroyed || this.upgrade?.socket.destroyed === true
   }

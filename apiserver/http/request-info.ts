@@ -11,14 +11,14 @@ export interface RequestInfo {
 export interface ResourceTarget {
   group: string
   version: string
-  /** Plural, as in the URL. */
+  /** Names the resource in the plural, as in the URL. */
   resource: string
   namespace?: string
   name?: string
   subresource?: string
-  /** What follows the subresource, for proxies. */
+  /** Holds the segments behind the subresource, for proxies. */
   rest: string[]
-  /** By the deprecated /watch/ prefix. */
+  /** True for the deprecated prefix /watch/. */
   watchPrefix: boolean
 }
 

@@ -9,7 +9,7 @@ export interface TimedNode {
 }
 
 export interface Move {
-  /** By how much it is to have been moved in all. */
+  /** Counts by how much the time is to have been moved in all. */
   movedMs: number
   /** No other follows at once: time for containers to hear of it. */
   isLast: boolean
@@ -17,7 +17,7 @@ export interface Move {
 
 export interface ClusterTimeOptions {
   clock: MovableClock
-  /** Of the last write. */
+  /** Returns the revision of the last write. */
   revision(): number
   nodes(): TimedNode[]
   /** Moves its clock. Resolves to the milliseconds until it has more to do. */
@@ -33,7 +33,7 @@ const mostRounds = 5
 /** The time of server and controllers, and of all kubelets, moved together. */
 export class ClusterTime {
   readonly #options: ClusterTimeOptions
-  /** One move after the other. */
+  /** Chains the moves: each waits for the one before. */
   #last: Promise<void> = Promise.resolve()
 
   constructor(options: ClusterTimeOptions) {

@@ -4,7 +4,7 @@ import { isMeant, type ObservedRequest, type RequestFilter } from './request-fil
 
 /** Records one request as it came over the network. */
 export interface JournalEntry extends ObservedRequest {
-  /** Numbers the requests from 1, in the order of their arrival. */
+  /** Counts the requests from 1, in the order of their arrival. */
   id: number
   /** Tells when the request came, in RFC 3339 with microseconds. */
   at: string

@@ -26,31 +26,31 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
    * Version that its objects are stored in, as discovery shows it; of built-in kinds the one that a real server takes.
    */
   storageVersion?: string
-  /** Kind of its lists; default: the kind with `List` behind it. */
+  /** Names the kind of its lists; by default the kind with `List` behind it. */
   listKind?: string
-  /** What precedes the metadata of an item in its lists; default: nothing but the brace. */
+  /** Holds the text before the metadata of an item in its lists; by default only the brace. */
   itemHead?: string
   namespaced: boolean
   /**
-   * Its objects may come into a namespace that is going or gone, and stay when it goes: for what tells of what was
-   * there.
+   * If true, its objects may be created in a namespace that is terminating or gone, and stay when it is deleted.
+   * Records of what happened there need this.
    */
   outlivesNamespace?: boolean
   shortNames?: string[]
   categories?: string[]
-  /** Default: all eight. Sorted as discovery shows them. */
+  /** Lists the verbs as discovery shows them; by default all eight. */
   verbs?: Verb[]
   /** Name of the type in the generated schemas, e.g. `io.k8s.api.core.v1.Pod`. */
   schema: string
   /** Columns after those of a Table; without it Name and Created At. */
   columns?: Column[]
-  /** One cell per column. `nowMs` is the clock's, for ages. */
+  /** Returns one cell per column. `nowMs` is the clock's time, for ages. */
   cells?(object: T, nowMs: number): unknown[]
-  /** Conditions of a Table's row, e.g. that a pod has completed. */
+  /** Returns conditions of a Table's row, such as that a pod has completed. */
   rowConditions?(object: T): RowCondition[]
   /** Field selectors besides metadata.name and metadata.namespace; a value is always a string. */
   selectableFields?: Record<string, (object: T) => string>
-  /** What a request is told that selects by a field that is none of these; default: as most kinds do. */
+  /** Returns the error for a field that is not selectable; by default most kinds' message. */
   unsupportedField?(field: string): string
   /**
    * `status: true`: has a status subresource, so that main writes keep the old status, and status writes the old spec.
@@ -65,14 +65,14 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   statusKeepsMetadata?: boolean
   /** Subresources served by their own handlers (binding, log, eviction …), for discovery. */
   extraSubresources?: SubresourceEntry[]
-  /** A Warning header of each request on this version. */
+  /** Holds a Warning header for each request on this version. */
   deprecationWarning?: string
   strategy: Strategy<T>
   /** Answered when asked, by handlers of its own, and never stored. */
   virtual?: boolean
   /** Set for a version whose objects are stored in the form of another. */
   conversion?: BuiltInConversion
-  /** Other versions of the same resource, by apiVersion. */
+  /** Maps apiVersions to the other versions of the same resource. */
   siblings?: Readonly<Record<string, SiblingVersion>>
   /** Set for custom resources, whose type is a schema that came at run time. */
   custom?: CustomTraits
@@ -107,11 +107,11 @@ export interface SiblingVersion {
 
 /** Holds the behaviour of a custom resource that differs from that of built-in kinds. */
 export interface CustomTraits extends VersionConversion {
-  /** Of this version. */
+  /** Holds the schema of this version. */
   schema: JSONSchemaProps
   /** Reads a body, as the decoder does for built-in types. Throws DecodeError. */
   decode(body: Record<string, unknown>, nulls?: ForbiddenNulls): Decoded
-  /** How field management sees this version. */
+  /** Says how field management sees this version. */
   managedKind: ManagedKind
   /** Present with the scale subresource. */
   scale?: ScaleAccess
@@ -154,7 +154,7 @@ export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | '
 export interface SubresourceEntry {
   name: string
   kind: string
-  /** When they differ from the resource's own. */
+  /** Names the group of the subresource if it is not the resource's own. */
   group?: string
   version?: string
   verbs: string[]
@@ -177,7 +177,7 @@ export interface StrategyContext {
   namespace?: string
   /** Present for a write of a subresource. */
   subresource?: string
-  /** The user of the write. */
+  /** Names the user of the write. */
   user?: User
   /** Nothing comes of the write. */
   dryRun?: boolean
@@ -185,9 +185,9 @@ export interface StrategyContext {
   warn?(text: string): void
   /** Cluster IPs and node ports, where the server hands them out. */
   serviceAddresses?: ServiceAddresses
-  /** The requests for the deletion of the object with this UID, in order. */
+  /** Returns the requests that asked for the deletion of the object with this UID, in order. */
   deletionRequests?: { of(uid: string): TerminationRequest[] | undefined }
-  /** Since when new connections no longer go to a pod. */
+  /** Returns when new connections stopped going to a pod. */
   endpointRemovals?: { of(podUid: string): { atMs: number; from: string } | undefined }
 }
 /** Allocates addresses and ports to Services. Each address and port belongs to at most one Service. */
@@ -200,7 +200,7 @@ export interface ServiceAddresses {
   nextPort(): number
   /** These are free again, unless a stored Service has them. */
   release(holding: ServiceHolding): void
-  /** Where several servers give out of the same ranges: what is free for this one has to be taken there. */
+  /** Takes addresses and ports that are free for this server, if several servers share the ranges. */
   shared?: SharedServiceAddresses
 }
 export interface SharedServiceAddresses {
@@ -235,22 +235,25 @@ export interface Strategy<T extends Stored = KubeObject> {
   ): undefined | Allocation | Promise<Allocation | undefined>
   /** Gives back what `begin` took for an object that is gone. A promise where other servers take from the same. */
   afterDelete?(object: T, context: StrategyContext): void | Promise<void>
-  /** Before validation of a create: clears or sets what the server owns (e.g. status). */
+  /** Sets or clears what the server owns, such as the status, before a create is validated. */
   prepareForCreate?(object: T, context: StrategyContext): void
   prepareForUpdate?(object: T, old: T, context: StrategyContext): void
-  /** After a create has given the object its name. */
+  /** Runs after a create has given the object its name. */
   canonicalize?(object: T): void
   validate?(object: T, errors: FieldErrors, context: StrategyContext): void
   validateUpdate?(object: T, old: T, errors: FieldErrors, context: StrategyContext): void
-  /** Texts of Warning headers. */
+  /** Returns the texts of Warning headers. */
   warnings?(object: T, old: T | undefined, context: StrategyContext): string[]
-  /** Texts of Warning headers of a delete. */
+  /** Returns the texts of Warning headers of a delete. */
   deletionWarnings?(options: DeleteOptions): string[]
-  /** How many seconds a delete lets the object live on; undefined: gone at once (upstream's CheckGracefulDelete). */
+  /**
+   * Returns how many seconds a delete lets the object live on; undefined if it is removed at once (upstream's
+   * CheckGracefulDelete).
+   */
   checkGracefulDelete?(object: T, options: DeleteOptions): number | undefined
   /** A kind that a DELETE only marks, until what it contains is gone (namespaces). */
   deletion?: {
-    /** What the first DELETE changes besides deletionTimestamp. */
+    /** Changes what the first DELETE changes besides deletionTimestamp. */
     begin(object: T): void
     /** While it holds, nothing removes the object. */
     isHeld(object: T): boolean
@@ -265,8 +268,8 @@ export interface Strategy<T extends Stored = KubeObject> {
   allowUnconditionalUpdate?: boolean
   /** Default false: PUT of an absent name creates it. */
   allowCreateOnUpdate?: boolean
-  /** Whether metadata.generation is kept; `changed` tells if it rises by one. */
+  /** Keeps metadata.generation: it rises by one if `changed` returns true. */
   generation?: { changed(object: T, old: T): boolean }
-  /** Default false: a finished delete answers with a Status; true: with the object. */
+  /** Makes a finished delete answer with the object; by default it answers with a Status. */
   returnsDeletedObject?: boolean
 }

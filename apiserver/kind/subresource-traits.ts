@@ -10,9 +10,9 @@ export interface SubresourceTraits {
   longRunning?: boolean
   /** The request becomes a connection, which both sides write to. */
   takesConnection?: boolean
-  /** Its path goes on behind its name: the rest is the path of another server. */
+  /** If true, its path goes on behind its name: the rest is the path of another server. */
   hasPath?: boolean
-  /** It is read as text: the type of its options, and the parameter with which the text has no end. */
+  /** Lets it be read as text: names the type of its options, and the parameter that makes the text endless. */
   text?: { options: string; endless: string }
   /** A read shows the object, so that a fault can make it stale. */
   canBeStale?: boolean

@@ -2,7 +2,7 @@ import type { StatusError } from '../../shared/api/status-error.ts'
 
 /** In place of an object's form in another version, while no webhook could convert it. */
 export class Unconverted {
-  /** What a client is answered that wants it. */
+  /** Holds the error for clients that ask for the object. */
   readonly why: StatusError
   /** No webhook was asked yet: another server wrote the object. */
   readonly isUnasked: boolean

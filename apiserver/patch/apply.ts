@@ -35,10 +35,10 @@ import { schemaErrors } from './structured-merge/validate.ts'
 
 /** Holds the manager, endpoint and time of a write. */
 export interface FieldWrite {
-  /** From the parameter `fieldManager`, else from the User-Agent. */
+  /** Names the manager: the parameter `fieldManager`, else the User-Agent. */
   manager: string
   subresource?: string
-  /** RFC 3339, whole seconds. */
+  /** Holds the time in RFC 3339, in whole seconds. */
   time: string
 }
 

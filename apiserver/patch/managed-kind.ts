@@ -10,7 +10,10 @@ export interface ManagedKind {
   type: Type
   /** Fields that writes through an endpoint ignore, so that no manager owns them there. */
   resetFields(subresource: string | undefined): FieldsV1
-  /** For entries written through other versions of the kind; without it there is only this one. */
+  /**
+   * Finds the other versions of the kind, for entries that were written through them. Without it the kind has one
+   * version.
+   */
   versions?: KindVersions
 }
 /**

@@ -5,13 +5,13 @@ import { mergeError } from './strategic-merge-error.ts'
 export interface PatchType {
   /** Name of the struct, for messages. */
   name: string
-  /** By JSON name. Throws for a field the type does not have. */
+  /** Finds a field by its JSON name. Throws if the type does not have it. */
   field(key: string): PatchField
 }
 export interface PatchField {
   strategies: readonly string[]
   mergeKey: string
-  /** Of the value, or of a list's items. */
+  /** Holds the type of the value, or of a list's items. */
   type: PatchType
 }
 

@@ -24,9 +24,9 @@ export type Form =
 
 export interface FieldType {
   form: Form
-  /** Name of the message, for `message`. */
+  /** Names the message type of a field of the kind `message`. */
   message?: string
-  /** Of a list's items, a map's values, or what a wrapper holds. */
+  /** Holds the type of a list's items, of a map's values, or of what a wrapper holds. */
   element?: FieldType
 }
 export interface MessageField {

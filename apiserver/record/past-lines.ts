@@ -7,7 +7,7 @@ export interface Past {
   history: History
   /** Requests, and lines of clients, in the order of their times. */
   lines: readonly RecordLine[]
-  /** When the past begins. */
+  /** Tells when the past begins. */
   startMs: number
 }
 

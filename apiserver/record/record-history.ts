@@ -16,12 +16,12 @@ export interface PastChange {
 
 /** Holds what the watch caches still remember: the objects as they were at a moment, and each change since then. */
 export interface History {
-  /** Of the first change; undefined if there is none. */
+  /** Tells when the first change happened; undefined if there is none. */
   startMs: number | undefined
   states: { cache: WatchCache; items: readonly CachedObject[] }[]
-  /** In the order in which they were stored. */
+  /** Lists changes in the order in which they were stored. */
   changes: PastChange[]
-  /** What happened until here is in the history. */
+  /** Holds the last revision that the history covers. */
   revision: number
 }
 

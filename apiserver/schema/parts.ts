@@ -3,9 +3,9 @@ import { additionalOf, itemsOf, type JSONSchemaProps } from './json-schema.ts'
 /** A schema that stands directly below another. */
 export interface SchemaPart {
   schema: JSONSchemaProps
-  /** Of a value: an item of a list, or the value of a key. */
+  /** Says what the part describes: an item of a list, or the value of a key. */
   level: 'item' | 'field'
-  /** What a path to it ends with: `.items`, `.properties[name]`, `.additionalProperties`. */
+  /** Holds the end of the path to it: `.items`, `.properties[name]`, `.additionalProperties`. */
   step: string
 }
 

@@ -68,7 +68,7 @@ export class SchemaWork {
     }
   }
 
-  /** Of a value that was not checked to its end. */
+  /** Returns the error for a value that was not checked to its end. */
   error(path: string): FieldError {
     return {
       ...forbidden(

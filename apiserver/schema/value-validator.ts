@@ -12,13 +12,13 @@ import { type SchemaWork, stepsPerError } from './schema-work.ts'
 
 export interface ValidateOptions {
   /**
-   * Path of the value in its object; '' for the object itself. Messages name fields relative to the value, as
+   * Holds the path of the value in its object; '' for the object itself. Messages name fields relative to the value, as
    * upstream's do.
    */
   path?: string
-  /** What the value was before: parts that did not change are not held against it. */
+  /** Holds the old value. Parts that did not change are not checked again. */
   old?: unknown
-  /** The budget of the whole request. */
+  /** Holds the budget of the whole request. */
   work: SchemaWork
 }
 

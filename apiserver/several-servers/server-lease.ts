@@ -65,7 +65,7 @@ export class ServerLease {
     this.#wait()
   }
 
-  /** How many other servers have told of themselves lately. */
+  /** Returns how many other servers have renewed their Leases lately. */
   others(): number {
     return this.#others.size
   }

@@ -33,7 +33,7 @@ export class EventLog<Event extends { readonly revision: number }> {
     while (this.#bytes > this.#limits.bytes || this.#events.length - this.#start > this.#limits.events) this.#forget()
   }
 
-  /** Every event above `revision`, oldest first. */
+  /** Returns every event above `revision`, oldest first. */
   after(revision: number): Event[] {
     if (revision < this.#compacted) throw new CompactedError(this.#compacted)
     let low = this.#start

@@ -5,7 +5,7 @@ import { StatusError } from '../../shared/api/status-error.ts'
  * that was paused, or whose request arrives late, can change nothing once it has lost the Lease.
  */
 export interface Fence {
-  /** The key of the Lease. */
+  /** Holds the key of the Lease. */
   key: string
   /** `spec.holderIdentity`. */
   holder: string

@@ -14,6 +14,6 @@ export interface OpenOptions extends EtcdFiles {
   onRoom?(isFull: boolean): void
   /** Called with one line about a failure that is retried. */
   onTrouble?(line: string): void
-  /** Default: /registry. */
+  /** Sets the prefix; /registry by default. */
   etcdPrefix?: string
 }

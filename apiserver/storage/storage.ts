@@ -9,7 +9,7 @@ import type { Fence } from './fence.ts'
  * Keys are `/registry/<group or core>/<resource>/<namespace>/<name>` (cluster-scoped: without the namespace).
  */
 export interface Storage {
-  /** Revision of the last write; 0... never: an empty store starts at 1. */
+  /** Returns the revision of the last write. An empty store starts at 1. */
   revision(): number
   /** The revision from which on everything is known: lists and watches from before it fail. */
   oldestRevision(): number
@@ -38,7 +38,7 @@ export interface Storage {
   catchUp?(): Promise<boolean>
   /** Keys of the rule go so long after their last write, by the engine itself. Absent: it has no such means. */
   expire?(rule: ExpiryRule): void
-  /** Why the engine cannot be used now; undefined while all is well. Absent: it is a part of this process. */
+  /** Returns why the engine cannot be used now; undefined if it can. An engine without it is a part of this process. */
   trouble?(): string | undefined
   close(): Promise<void>
 }
@@ -51,22 +51,25 @@ export interface ExpiryRule {
 export interface Entry {
   key: string
   value: string
-  /** Revision of the last write of this key: the object's resourceVersion. */
+  /** Holds the revision of the last write of this key: the object's resourceVersion. */
   revision: number
-  /** What the value is joined from, at least its beginning in the first; there where it is kept so. */
+  /**
+   * Holds the parts that the value is joined from, at least its beginning in the first. Only engines that keep values
+   * in parts set it.
+   */
   readonly parts?: readonly string[]
 }
 
 export interface ListOptions {
   prefix: string
-  /** Exclusive. */
+  /** Begins the list after this key. */
   startAfter?: string
   limit?: number
   revision?: number
 }
 export interface ListResult {
   entries: Entry[]
-  /** The revision that the list shows. */
+  /** Holds the revision that the list shows. */
   revision: number
   /** Entries after the last one returned. */
   remaining: number
@@ -81,7 +84,7 @@ export interface PutOptions {
   value: string
   /** `'absent'`: create only. A number: only if the key is at that revision. Losing is a result, not an exception. */
   expect: 'absent' | number
-  /** It leads to a deletion, and so to room: an engine that is full takes it as it takes deletes. */
+  /** Says that the write leads to a deletion. An engine that is full takes it as it takes deletes. */
   freeing?: boolean
   /** Written only while it holds, which is decided together with `expect`; otherwise rejects with a FencedError. */
   fence?: Fence
@@ -89,12 +92,9 @@ export interface PutOptions {
 export interface DeleteEntryOptions {
   key: string
   expect?: number
-  /** As of a put. */
+  /** Does the same as in a put. */
   fence?: Fence
-  /**
-   * What the event shows as the end of it, when that is more than what was stored. An engine may have to write it
-   * first.
-   */
+  /** Holds the value that the event shows if it is more than what was stored. An engine may have to write it first. */
   lastValue?: string
 }
 export type WriteResult = { ok: true; revision: number } | { ok: false; current: Entry | undefined }
@@ -115,13 +115,13 @@ export interface StorageEvent {
   key: string
   /** Revision of this write. */
   revision: number
-  /** New value; absent for a delete. */
+  /** Holds the new value; absent for a delete. */
   value?: string
   /** The new value as the store keeps it: caches that keep the value keep this one. */
   entry?: Entry
-  /** What the key held before. */
+  /** Holds what the key held before. */
   previous?: Entry
-  /** Of a delete: `lastValue` as it was given. */
+  /** Holds the `lastValue` of a delete as it was given. */
   lastValue?: string
 }
 

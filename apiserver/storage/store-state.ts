@@ -22,7 +22,7 @@ export const defaultHistory: EventLogLimits = { events: 10_000, bytes: 16 * 1024
 export class StoreState {
   readonly #entries = new Map<string, Entry>()
   readonly #log: EventLog<StorageEvent>
-  /** By the resource whose keys they are about; under the empty text those that are about more than one. */
+  /** Maps a resource to the watches of its keys; the empty text to watches of more than one resource. */
   readonly #watches = new Map<string, Set<WatchOptions>>()
   #revision: number
 
@@ -44,7 +44,7 @@ export class StoreState {
     return this.#entries.get(key)
   }
 
-  /** In no order. */
+  /** Returns the keys in no order. */
   keys(): Iterable<string> {
     return this.#entries.keys()
   }

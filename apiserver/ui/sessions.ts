@@ -17,7 +17,7 @@ export interface Actor {
 export interface Grant {
   /** Absent: there is no cluster that could be asked. */
   user?: Actor
-  /** Whether the page may act as the user, and not only read. */
+  /** If true, the page may act as the user; otherwise it only reads. */
   mayAct?: boolean
 }
 

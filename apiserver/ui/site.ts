@@ -14,17 +14,17 @@ const root = '/kubestage/ui/'
 const cookiePrefix = 'kubestage-ui-'
 
 export interface SiteOptions {
-  /** The machine's. */
+  /** Holds the machine's clock. */
   clock: Clock
-  /** Whether it is served over TLS. */
+  /** True if the site is served over TLS. */
   isSecure: boolean
-  /** Whether clients reach this server by the name. */
+  /** Returns whether clients reach this server by the name. */
   isOwnName(name: string): boolean
   /** Writes the record to a response whose head is sent. */
   stream(response: ServerResponse): void
   /** Throws a StatusError if there is no room for another stream. */
   checkRoom?(): void
-  /** What the record is of; a file has an end. */
+  /** Says what the record shows; a file has an end. */
   source: 'server' | 'file'
 }
 
@@ -132,7 +132,7 @@ export class UiSite {
     redirect(response, root, { 'set-cookie': cookie })
   }
 
-  /** Why there is no session. */
+  /** Returns why there is no session. */
   #missing(header: string | undefined): string | undefined {
     const all = cookies(header, cookiePrefix)
     if (this.#session(header)) return undefined

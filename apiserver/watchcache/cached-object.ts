@@ -66,7 +66,7 @@ export class CachedObject {
     return lengthOf(this)
   }
 
-  /** What the value is joined from, where it is kept so. */
+  /** Returns the parts that the value is joined from, if it is kept in parts. */
   get parts(): readonly string[] | undefined {
     return this.#shown === undefined ? this.#entry.parts : undefined
   }
@@ -81,7 +81,7 @@ export class CachedObject {
     return this.#entry instanceof VersionedEntry ? this.#entry.stored : this.#entry
   }
 
-  /** The same object, showing this. */
+  /** Returns the same object with another text to show. */
   showing(shown: string): CachedObject {
     return new CachedObject(this.#definition, { entry: this.stored, shown })
   }

@@ -1,6 +1,6 @@
 /** Watches that have events to send. */
 export interface EventSource {
-  /** What is pending belongs to this round; what comes later to the next. */
+  /** Ends the round: pending events belong to it, later ones to the next. */
   seal(): void
   /** Writes to at most so many watchers, and returns how many more it may have written to: 0 when it has to go on. */
   deliver(atMost: number): number

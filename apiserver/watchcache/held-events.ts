@@ -32,7 +32,7 @@ export class HeldEvents {
   readonly #options: HeldEventsOptions
   #events: Held[] = []
   #isReleasing = false
-  /** How many were held, and how many of them were applied. */
+  /** Counts how many events were held; `#applied` how many of them were applied. */
   #held = 0
   #applied = 0
   #waiting: { for: number; resolve(): void }[] = []

@@ -4,7 +4,7 @@ import type { CachedObject } from './cached-object.ts'
 
 /** Says which objects of a resource a list or a watch selects. */
 export interface Selection {
-  /** The prefix of the keys: of the whole resource, or of one namespace in it. */
+  /** Holds the prefix of the keys: that of the whole resource, or of one namespace in it. */
   prefix: string
   labels: LabelSelector
   fields: FieldSelector

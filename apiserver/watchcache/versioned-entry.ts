@@ -11,7 +11,7 @@ export class VersionedEntry implements Entry {
     this.storedIn = storedIn
   }
 
-  /** With its version. */
+  /** Returns the entry with its version. */
   get stored(): Entry {
     return this.#entry
   }

@@ -29,7 +29,7 @@ export class WatchBacklog {
   readonly #limits: BacklogLimits
   readonly #groups = new Map<Behind, number>()
   #bytes = 0
-  /** Noted since the last count. */
+  /** Counts what was noted since the last count. */
   #uncounted = 0
 
   constructor(limits: BacklogLimits = { perWatch: defaultBytes, all: defaultBytes }) {

@@ -27,7 +27,7 @@ interface WatchCacheOptions {
 export interface CachedList {
   items: CachedObject[]
   revision: number
-  /** How many objects stand after the last one shown, selected or not. */
+  /** Counts the objects after the last one shown, selected or not. */
   remaining: number
 }
 
@@ -53,7 +53,7 @@ export class WatchCache {
   #privateGroups = 0
   readonly #own = new OwnWrites()
   readonly #now: () => number
-  /** What an engine remembers from before this revision has no time. */
+  /** Holds the revision of the load. What an engine remembers from before it has no time. */
   #loadedRevision = Number.POSITIVE_INFINITY
 
   constructor(
@@ -113,7 +113,7 @@ export class WatchCache {
     return this.#objects.size
   }
 
-  /** As it is; or as it was at `revision`. Throws CompactedError when that is forgotten. */
+  /** Returns the object as it is, or as it was at `revision`. Throws CompactedError if that is forgotten. */
   get(key: string, revision?: number): CachedObject | undefined {
     const overwritten =
       revision === undefined ? undefined : this.#history.after(revision).find((event) => event.key === key)
@@ -136,7 +136,8 @@ export class WatchCache {
   }
 
   /**
-   * What is selected now, after `startAfter`; or as it was at `revision`. Throws CompactedError when that is forgotten.
+   * Returns the selected objects after `startAfter`, as they are or as they were at `revision`. Throws CompactedError
+   * if that is forgotten.
    */
   list(selection: Selection, options: { startAfter?: string; revision?: number; limit?: number } = {}): CachedList {
     const { startAfter, revision = this.revision(), limit = 0 } = options
@@ -240,7 +241,7 @@ export class WatchCache {
     for (const group of this.#groups.concernedBy(event)) group.push(event, decoded)
   }
 
-  /** What the key held before. */
+  /** Returns what the key held before. */
   #known(key: string, before: Entry | undefined, forms?: Forms): CachedObject | undefined {
     const known = this.#objects.get(key) ?? (before && this.#cached(before))
     const form = known?.isUnasked ? forms?.get(known.stored.value) : undefined

@@ -47,7 +47,7 @@ export class WatchGroups {
     return this.#byId.values()
   }
 
-  /** Those that the event may concern; their selections decide. */
+  /** Yields the groups that the event may concern; their selections decide. */
   *concernedBy({ current, previous }: CacheEvent): Generator<Group> {
     yield* this.#general
     for (const [field, values] of this.#particular) {

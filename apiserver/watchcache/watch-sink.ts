@@ -5,7 +5,7 @@ import type { WatchRecord } from './watch-record.ts'
 export interface WatchEncoder<Chunk> {
   /** Watches with equal id and selection share one encoding; without an id none is shared. */
   readonly id?: string
-  /** Its watchers are in this process: no client waits for them. */
+  /** True if the watchers are in this process, so that no client waits for them. */
   readonly isLocal?: boolean
   encode(records: readonly WatchRecord[]): Chunk
 }

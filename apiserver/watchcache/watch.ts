@@ -75,7 +75,7 @@ export class Watch<Chunk> {
     }
   }
 
-  /** From a revision that has not come yet: what happens until then is not for this watcher. */
+  /** Starts a watch from a future revision: it ignores what happens until then. */
   #waitFor(revision: number): void {
     const { encoder, selection, bookmarks } = this.#start
     const isNew = (record: WatchRecord): boolean => record.revision > revision

@@ -21,7 +21,7 @@ export class AnswerReader implements Dispatcher.DispatchHandler {
   readonly #done: (answer: Answer) => void
   readonly #fail: (error: Error) => void
   #controller: Dispatcher.DispatchController | undefined
-  /** Why the answer is not wanted any more, before or after its request is sent. */
+  /** Holds why the answer is not needed any more, before or after its request is sent. */
   #aborted: Error | undefined
   #interimAnswers = 0
   #code = 0

@@ -2,7 +2,7 @@
 export interface ClientConfig {
   url?: string
   service?: ServiceReference
-  /** PEM in base64. Default: the CAs that this machine trusts. */
+  /** Holds PEM in base64; by default the CAs that this machine trusts. */
   caBundle?: string
 }
 export interface ServiceReference {

@@ -12,7 +12,7 @@ export interface Target {
   dialled: { address: string; port: number }
   /** Undefined for an IP address. */
   serverName: string | undefined
-  /** PEM. Default: the CAs that this machine trusts. */
+  /** Holds PEM; by default the CAs that this machine trusts. */
   ca: string | undefined
 }
 
@@ -28,9 +28,9 @@ const keepAliveTimeout = 90_000
 /** Keeps connections to webhooks, for each authority its own. */
 export class Connections {
   readonly #clock: Clock
-  /** By authority; the one that was used last is last. */
+  /** Maps authorities to connections; the one that was used last is last. */
   readonly #kept = new Map<string, Authority>()
-  /** Those of `#kept`, and those that still answer their last requests. */
+  /** Holds the connections of `#kept`, and those that still answer their last requests. */
   readonly #open = new Set<Authority>()
 
   /** `clock`: the machine's. */

@@ -8,7 +8,7 @@ import type { MatchResources, NamedRule } from './policy.ts'
 
 export interface MatchContext {
   lookup: Lookup
-  /** Other versions of the same resource. */
+  /** Returns the other versions of the same resource. */
   siblings(definition: ResourceDefinition): readonly ResourceDefinition[]
 }
 

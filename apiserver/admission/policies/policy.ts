@@ -50,6 +50,6 @@ export interface MatchResources {
   excludeResourceRules?: NamedRule[]
 }
 export interface NamedRule extends Rule {
-  /** None: all. */
+  /** Names single objects; without it the rule holds for all. */
   resourceNames?: string[]
 }

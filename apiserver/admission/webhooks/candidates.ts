@@ -41,7 +41,7 @@ export class Candidates<T extends Matching> {
   }: {
     version(): number
     all(): readonly T[]
-    /** Other versions of the same resource. */
+    /** Returns the other versions of the same resource. */
     siblings(definition: ResourceDefinition): readonly ResourceDefinition[]
   }) {
     this.#version = version

@@ -27,7 +27,7 @@ export interface WebhooksContext {
   follow(plural: string): Followed
   catalog: {
     readonly generation: number
-    /** Other versions of the same resource. */
+    /** Returns the other versions of the same resource. */
     siblings(definition: ResourceDefinition): readonly ResourceDefinition[]
     definitions(): readonly ResourceDefinition[]
   }

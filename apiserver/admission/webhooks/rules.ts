@@ -8,7 +8,7 @@ export interface MatchedResource {
   version: string
   plural: string
   subresource: string
-  /** False for Namespaces themselves. */
+  /** False for Namespaces themselves, although they name one. */
   namespaced: boolean
   operation: AdmissionAttributes['operation']
 }

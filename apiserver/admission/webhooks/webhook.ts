@@ -15,7 +15,7 @@ export interface Webhook {
   timeoutSeconds: number
   admissionReviewVersions: string[]
   matchConditions?: MatchCondition[]
-  /** Only mutating webhooks have a reinvocation policy. */
+  /** Says whether a mutating webhook is called again; other webhooks have no such policy. */
   reinvocationPolicy?: 'Never' | 'IfNeeded'
 }
 export interface Rule {

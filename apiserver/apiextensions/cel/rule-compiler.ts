@@ -19,7 +19,7 @@ export interface CompiledRule {
   fieldPath: string
   /** Throws what the expression throws. */
   holds(self: unknown, old: unknown, budget: Budget): boolean
-  /** Of messageExpression; undefined when there is none, or it gives none. */
+  /** Evaluates messageExpression. Returns undefined if the rule has none, or if it yields no usable text. */
   message(self: unknown, old: unknown, budget: Budget): string | OutOfBudget | undefined
 }
 /**
@@ -30,7 +30,7 @@ export interface OutOfBudget {
   outOfBudget: string
 }
 export interface CompileFailure {
-  /** Of the rule, if its messageExpression alone is wrong. */
+  /** Holds the rule's cost if only its messageExpression is wrong. */
   cost?: number
   field: 'rule' | 'messageExpression'
   text: string

@@ -7,10 +7,10 @@ const reviewGroup = 'apiextensions.k8s.io'
 
 export interface ConversionRequest {
   uid: string
-  /** Of the review. */
+  /** Names the version of the review. */
   version: string
   desiredAPIVersion: string
-  /** With kind and apiVersion. */
+  /** Holds the objects with kind and apiVersion. */
   objects: readonly KubeObject[]
 }
 

@@ -23,7 +23,7 @@ export interface VersionWebhookOptions {
   reviewVersions: readonly string[]
   group: string
   kind: string
-  /** In which a value is stored that does not say so. */
+  /** Names the version of a stored value that does not say its own. */
   storage: string
 }
 
@@ -40,7 +40,7 @@ export class VersionWebhook {
     this.#options = options
   }
 
-  /** Objects of `from`, without kind and apiVersion, in the version `to`. Rejects with a StatusError. */
+  /** Converts objects of `from`, without kind and apiVersion, to the version `to`. Rejects with a StatusError. */
   async convert(objects: readonly KubeObject[], from: string, to: string): Promise<KubeObject[]> {
     const { client, clientConfig, reviewVersions, group, kind } = this.#options
     if (from === to || objects.length === 0) return [...objects]

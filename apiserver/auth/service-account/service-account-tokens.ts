@@ -28,7 +28,7 @@ export interface Authenticated {
 export interface ServiceAccountTokens {
   /** The URL under which the server tells how its tokens are checked; a token that names no audience is for it. */
   issuer(): string
-  /** Whether such a token is good for the API. */
+  /** Returns whether a token for these audiences is valid at the API. */
   isForApi(audiences: readonly string[]): boolean
   /** The key; made when there is none yet. */
   key(): Promise<SigningKey>

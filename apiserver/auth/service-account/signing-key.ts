@@ -9,7 +9,7 @@ interface KeyPair {
 export interface KeyPairSource {
   /** The one that may have signed tokens already. */
   kept(): KeyPair | undefined
-  /** Where there is none yet. For RSA it takes a tenth of a second. */
+  /** Makes a key if none exists. For RSA it takes a tenth of a second. */
   make(): Promise<KeyPair>
 }
 
@@ -20,7 +20,7 @@ export interface SigningKey {
   privateKey: KeyObject
   publicKey: KeyObject
   algorithm: SigningAlgorithm
-  /** The ID in a token's header: the hash of the public key. */
+  /** Holds the ID in a token's header: the hash of the public key. */
   id: string
 }
 

@@ -21,7 +21,7 @@ export interface Surroundings {
 }
 export interface EstimatedCall {
   name: string
-  /** The parameters of the overload that the call resolves to. */
+  /** Lists the parameters of the overload that the call resolves to. */
   params: readonly CelType[]
   target: Operand | undefined
   args: readonly Operand[]

@@ -19,7 +19,7 @@ const BYTES_OF_CHARACTER = 4
 const EMPTY = 2
 
 export interface SchemaSize {
-  /** Characters or bytes, items, or entries. */
+  /** Bounds the characters or bytes, items, or entries. */
   maxElements: number
   /** The fewest bytes that the value's JSON takes. */
   minBytes: number

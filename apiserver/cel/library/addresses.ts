@@ -84,7 +84,7 @@ export class Cidr extends OpaqueValue {
   equals(other: Cidr): boolean {
     return this.ip.equals(other.ip) && this.prefixLength === other.prefixLength
   }
-  /** With the bits beyond the prefix cleared. */
+  /** Returns a copy whose bits beyond the prefix are cleared. */
   masked(): Cidr {
     const shift = BigInt(width(this.ip) - this.prefixLength)
     const bits = (this.ip.bits >> shift) << shift

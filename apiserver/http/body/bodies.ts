@@ -45,7 +45,7 @@ export class Bodies {
     return this.#read(sender, this.#limit)
   }
 
-  /** For what is small by its kind. */
+  /** Reads a body of a kind whose objects are small. */
   readSmall(sender: Sender): Promise<Buffer> {
     return this.#read(sender, this.#smallLimit)
   }

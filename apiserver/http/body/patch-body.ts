@@ -24,9 +24,9 @@ import { mediaType } from './request-object.ts'
 export interface Patch {
   /** The patched document; the argument (versioned JSON with kind and apiVersion) may be changed. */
   apply(document: Record<string, unknown>): unknown
-  /** What a strict reader says about the patch itself. */
+  /** Lists what a strict reader reports about the patch itself. */
   strictErrors: string[]
-  /** How messages quote what the patch made of the document. */
+  /** Formats the patched document as messages quote it. */
   show(document: unknown): string
   /** Unknown fields are told of in their order, not in that of the document. */
   sortsProblems?: boolean

@@ -9,9 +9,9 @@ import { aliasProblem } from './yaml-aliases.ts'
 export class YamlError extends Error {}
 
 export interface ParsedYaml {
-  /** Of the first document; null when there is none. */
+  /** Holds the value of the first document; null if there is none. */
   value: unknown
-  /** What a strict reader says about keys that stand twice; the last one counts. */
+  /** Lists what a strict reader reports about duplicate keys. The last of them counts. */
   duplicates: string[]
 }
 

@@ -16,7 +16,7 @@ export interface Elements {
 /** Describes how a list is written, piece by piece. */
 export interface ListForm {
   begin: string | Buffer
-  /** Of one element, with what separates it from the one before. */
+  /** Encodes one element, with what separates it from the one before. */
   piece(index: number): string | Buffer
   end: string | Buffer
 }

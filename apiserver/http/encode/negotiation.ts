@@ -3,7 +3,7 @@ import { notAcceptable, notAcceptableRoute } from '../../../shared/api/status-er
 /** Describes the form of answer that the client wants. */
 export interface Negotiated {
   encoding: 'json' | 'yaml' | 'protobuf'
-  /** What objects are turned into; absent: nothing. */
+  /** Converts objects for the answer; without it they stay as they are. */
   transform?: Transform
 }
 export interface Transform {

@@ -4,7 +4,7 @@
  */
 export class Seats {
   readonly #seats: number
-  /** How many requests may wait; 0: a request without a seat is refused. */
+  /** Limits how many requests wait; with 0 a request without a seat is refused. */
   readonly #places: number
   readonly #waiting = new Map<string, ((seated: boolean) => void)[]>()
   #waitingCount = 0
@@ -19,7 +19,7 @@ export class Seats {
     return this.#waitingCount
   }
 
-  /** Whether there was a seat at once. */
+  /** Takes a seat. Returns false if none was free at once. */
   take(): boolean {
     if (this.taken >= this.#seats) return false
     this.taken++

@@ -58,7 +58,7 @@ export class Answers {
   readonly #reports: ClientLimits
   readonly #loads = new WeakMap<object, Load>()
   readonly #underWay = new Map<Answer, Entry>()
-  /** Those with requests that wait. */
+  /** Holds the loads that have waiting requests. */
   readonly #crowded = new Set<Load>()
   #unread = 0
   #sweep: Timer | undefined
@@ -69,7 +69,10 @@ export class Answers {
     this.#reports = reports
   }
 
-  /** Before a request is served. A promise when it has to wait: false when its client has left meanwhile. */
+  /**
+   * Runs before a request is served. Returns a promise if the request has to wait; it resolves to false if the client
+   * has left meanwhile.
+   */
   begin(connection: Connection, answer: Answer, weight = 1): undefined | Promise<boolean> {
     let load = this.#loads.get(connection)
     if (!load) {
@@ -141,7 +144,7 @@ export class Answers {
     return count
   }
 
-  /** Which limit a request has to wait for. */
+  /** Returns the limit that a request has to wait for. */
   #fullLimit(load: Load): LimitName | undefined {
     const { maxRequestsPerConnection, maxUnreadBytesPerConnection, maxUnreadBytes } = this.#limits
     if (load.weight >= maxRequestsPerConnection) return 'maxRequestsPerConnection'

@@ -14,7 +14,7 @@ export type Connection = Partial<Pick<Socket, 'remoteAddress' | 'remotePort'>>
 /** Counts the limits that clients reach, and logs their addresses and, where they are known, their users. */
 export class ClientLimits {
   readonly #reached: ReachedLimits<LimitName>
-  /** The user of a connection's credentials, beside its certificate. */
+  /** Maps a connection to the user of its credentials, if it has others than its certificate. */
   readonly #users = new WeakMap<Connection, string>()
 
   constructor({ clock, log }: { clock: Clock; log: Logger }) {

@@ -9,7 +9,7 @@ import { sweepsPerTimeout } from './sweeps.ts'
  * Lists what a connection is asked to do. An HTTP/1.1 connection has no such methods, since Node does the same for it.
  */
 export interface Tracked {
-  /** Its client has shown valid credentials. */
+  /** Notes that the client has shown valid credentials. */
   identified(): void
   /** Ends itself when no request has come for so long, and says whether it does. */
   endIfIdle(idleMs: number): boolean
@@ -26,7 +26,7 @@ export class Connections {
   readonly #clock: Clock
   readonly #reports: ClientLimits
   readonly #all = new Map<Socket, Tracked | undefined>()
-  /** In the order in which they were opened. */
+  /** Holds connections in the order in which they were opened. */
   readonly #anonymous = new Set<Socket>()
   #sweep: Timer | undefined
 
@@ -37,7 +37,7 @@ export class Connections {
     this.#sweepLater()
   }
 
-  /** A connection after its TLS handshake. False when it was closed, because there are too many. */
+  /** Counts a connection after its TLS handshake. Returns false if it was closed, because there are too many. */
   add(socket: Socket, tracked: Tracked | undefined, isIdentified: boolean): boolean {
     if (this.#all.size >= this.#limits.maxConnections && !this.#closeOldestAnonymous('maxConnections')) {
       this.#reports.reached('maxConnections', socket)

@@ -12,12 +12,12 @@ export interface Watched {
 }
 
 export interface WatchdogOptions {
-  /** The machine's. */
+  /** Holds the machine's clock. */
   clock: Clock
   log: Logger
   /** Milliseconds of CPU time that this thread has taken. */
   cpuMs?(): number
-  /** Used part of the heap, from 0 to 1. */
+  /** Returns the used part of the heap, from 0 to 1. */
   heapUse?(): number
 }
 
@@ -50,7 +50,7 @@ export class Watchdog {
   readonly #cpuMs: () => number
   readonly #heapUse: () => number
   #current: Watched = {}
-  /** Of the last tick; undefined while nothing is asked. */
+  /** Holds the figures of the last tick; undefined while no request is under way. */
   #seen: { ms: number; cpuMs: number } | undefined
   #begunMs = 0
   #tick: Timer | undefined
@@ -75,7 +75,10 @@ export class Watchdog {
     this.#begunMs = ms
   }
 
-  /** Whether a request with this verb is to come back later, for want of memory. Deletes never are: they make room. */
+  /**
+   * Returns whether a request with this verb is refused for lack of memory. Deletes are always allowed: they free
+   * memory.
+   */
   sheds(verb: string): boolean {
     const isList = verb === 'list'
     if (isList || this.#heap > watchful) this.#heap = this.#heapUse()
@@ -89,7 +92,7 @@ export class Watchdog {
     return isFull
   }
 
-  /** Why /livez fails; undefined while all is well. */
+  /** Returns why /livez fails; undefined if it does not. */
   problem(): string | undefined {
     const { heldMs, atMs, by } = this.#hold ?? { heldMs: 0, atMs: Number.NEGATIVE_INFINITY, by: '' }
     const agoMs = this.#clock.monotonic() - atMs

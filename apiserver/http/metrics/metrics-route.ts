@@ -11,7 +11,7 @@ import type { RequestMetrics } from './request-metrics.ts'
 
 export interface MetricsSources {
   requests: RequestMetrics
-  /** What else has something to tell. */
+  /** Lists further sources of metrics. */
   sources: readonly { families(): Family[] }[]
   registry: Registry
   clock: Clock

@@ -11,7 +11,7 @@ import { NodeHttp2Response } from './response.ts'
 
 export interface NodeHttp2Options {
   clock: Clock
-  /** How long a client may take to begin, and for each request. */
+  /** Limits how long a client may take to begin, and for each request. */
   requestTimeoutMs: number
   /** Bytes of answers that may wait for the client. */
   maxUnreadBytes: number
@@ -35,7 +35,7 @@ export class NodeHttp2Connection {
   readonly #socket: TLSSocket
   readonly #options: NodeHttp2Options
   readonly #session: ServerHttp2Session
-  /** When each request began whose body has not come yet. */
+  /** Maps each stream whose body has not arrived to the beginning of its request. */
   readonly #arriving = new Map<ServerHttp2Stream, number>()
   #open = 0
   #idleSinceMs: number

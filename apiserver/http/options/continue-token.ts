@@ -5,7 +5,7 @@ import { scanJson } from '../../validation/json-scanner.ts'
 export interface ContinueToken {
   /** The revision that all pages show; -1: whatever is there now. */
   revision: number
-  /** Relative to the list's prefix, inclusive. */
+  /** Holds the first key of the next page, relative to the list's prefix. */
   start: string
 }
 

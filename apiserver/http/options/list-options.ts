@@ -15,7 +15,7 @@ export interface ListOptions {
   /** Undefined when the client did not say. */
   sendInitialEvents: boolean | undefined
   timeoutSeconds: number | undefined
-  /** Zero: no limit. */
+  /** Limits the length of the list; 0 for no limit. */
   limit: number
   continue: string
   /** Empty: not given. */

@@ -15,7 +15,7 @@ export interface ParsedWriteOptions extends WriteOptions {
   /** The server's limits, within which the body is read. */
   limits: WorkLimits
   fieldValidation: FieldValidation
-  /** Whether `fieldManager` was the client's own word. */
+  /** True if the client named `fieldManager` itself. */
   fieldManagerGiven: boolean
   force: boolean
 }

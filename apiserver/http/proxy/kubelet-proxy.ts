@@ -13,7 +13,7 @@ import { type Joining, joinTo, type Refusal } from '../streams/join.ts'
 export interface KubeletCredentials {
   cert: string
   key: string
-  /** In PEM: the CA of kubelets' serving certificates. Without it they are not verified, as by a real server. */
+  /** Holds the CA of kubelets' serving certificates, in PEM. Without it they are not verified, as at a real server. */
   ca?: string
 }
 

@@ -7,7 +7,7 @@ import { type Backend, type BackendRequest, requestOf } from '../streams/backend
 import { joinTo } from '../streams/join.ts'
 
 export interface Forwarded {
-  /** With its query. */
+  /** Holds the path with its query. */
   path: string
   /** The server's path below which the backend appears; links are rewritten to it. */
   prefix: string

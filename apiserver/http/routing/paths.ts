@@ -18,8 +18,8 @@ export interface PathRoutes {
   /** Other methods are refused with 405, on paths that do not exist as well. Absent: there are no others. */
   methods?: readonly string[]
   /**
-   * What follows the first segment, a pattern of Fastify, and its handler: of all `methods`, or of one each. A path
-   * without a handler for a method does not exist for it.
+   * Maps what follows the first segment, a pattern of Fastify, to its handler: one for all `methods`, or one each. For
+   * a method without a handler the path does not exist.
    */
   paths: Readonly<Record<string, PathHandle | HandlesByMethod>>
 }

@@ -18,10 +18,10 @@ const protocolsOf = ({ request }: Exchange): string[] =>
 
 export interface TranslatedStream {
   upgrade: Upgrade
-  /** Whether the client wants its output, and its errors. */
+  /** Says whether the client wants the output, and the errors. */
   output: boolean
   error: boolean
-  /** Of the kubelet. */
+  /** Holds the kubelet's URL. */
   url: string
 }
 

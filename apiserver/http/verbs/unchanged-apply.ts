@@ -26,7 +26,7 @@ export class UnchangedApply implements UnchangedWrite {
     this.#warn = warnings.add
   }
 
-  /** For warnings of this apply: they come again with it. */
+  /** Collects warnings of this apply. The next equal apply gets them again. */
   readonly warn = (text: string): void => {
     this.#warnings.push(text)
     this.#warn(text)

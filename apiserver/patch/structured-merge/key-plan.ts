@@ -6,7 +6,7 @@ export interface KeyPlan {
   keys: string[]
   elements: string[]
   types: Type[]
-  /** Values of the fields in Go's zero value of the type. */
+  /** Holds the values of the fields in Go's zero value of the type. */
   zeros: unknown[]
   /** Nodes made of such values: all of them, and what is beyond the zero value. */
   whole: SharedNodes

@@ -27,7 +27,7 @@ export interface MapType {
   element?: Type
 }
 export interface Field {
-  /** How field sets call it: `f:` and the name. */
+  /** Holds the name in field sets: `f:` and the field's name. */
   element: string
   type: Type
   /** The schema's default, which stands in for an absent list key. */

@@ -50,13 +50,13 @@ export class IpClaims {
     return ok
   }
 
-  /** Only if the Service has it. */
+  /** Gives the address back if it belongs to the Service. */
   async give(ip: string, { metadata }: KubeObject): Promise<void> {
     const address = this.#objects.lookup({ group, plural }, undefined, ip) as unknown as IpAddress | undefined
     if (address && isOf(address, metadata)) await this.remove(address)
   }
 
-  /** If it is still what it was. */
+  /** Deletes the object unless it has changed. */
   async remove({ metadata: { name, resourceVersion } }: IpAddress): Promise<void> {
     const key = objectKey({ group, plural }, undefined, name ?? '')
     await this.#objects.storage.delete({ key, expect: Number(resourceVersion) })

@@ -26,12 +26,12 @@ export class PortBitmap {
     this.#bytes[bit >> 3] = isTaken ? byte | (1 << (bit & 7)) : byte & ~(1 << (bit & 7))
   }
 
-  /** Those that are taken, in order. */
+  /** Yields the ports that are taken, in order. */
   *[Symbol.iterator](): Generator<number> {
     for (let port = this.#first; port < this.#first + this.#bytes.length * 8; port++) if (this.has(port)) yield port
   }
 
-  /** base64. */
+  /** Encodes the bitmap in base64. */
   toString(): string {
     return Buffer.from(this.#bytes).reverse().toString('base64')
   }

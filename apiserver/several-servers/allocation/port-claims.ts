@@ -22,7 +22,7 @@ export class PortClaims {
   readonly #monotonicMs: () => number
   readonly #watch: StorageWatch
   #taken = new PortBitmap(range)
-  /** Since when each has been taken without a break. */
+  /** Maps each port to the time since which it is taken without a break. */
   readonly #since = new Map<number, number>()
   #wishes: Wish[] = []
   #isWriting = false
@@ -47,12 +47,12 @@ export class PortClaims {
     return this.#taken
   }
 
-  /** Of those taken, for how many milliseconds at least. */
+  /** Returns for how many milliseconds at least a port has been taken; 0 for a free port. */
   takenMs(port: number): number {
     return this.#monotonicMs() - (this.#since.get(port) ?? Number.POSITIVE_INFINITY)
   }
 
-  /** All or none. Rejects when it is not known whether they are taken. */
+  /** Takes all ports or none. Rejects if it is not known whether they were taken. */
   take(ports: readonly number[]): Promise<boolean> {
     return this.#wish(ports, true)
   }

@@ -47,13 +47,13 @@ export class ServiceClaims implements SharedServiceAddresses {
     this.#timer = this.#nextRepair()
   }
 
-  /** Also takes what stored Services have, and no server has taken for them. */
+  /** Loads the claims, and takes what stored Services have and no server has taken for them. */
   async load(): Promise<void> {
     await this.#ports.load()
     await this.repair()
   }
 
-  /** Whether it is what servers write here. */
+  /** Returns whether servers write the key for their claims. */
   owns(key: string): boolean {
     return prefixes.some((prefix) => key.startsWith(prefix))
   }

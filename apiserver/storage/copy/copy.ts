@@ -10,10 +10,10 @@ import type { Target } from './target.ts'
 export interface CopyOptions {
   from: CopyPlace
   to: CopyPlace
-  /** How etcd is reached, where it is the source, and where it is the target. */
+  /** Says how the source is opened, as `target` says it of the target: an etcd needs an address and credentials. */
   source: OpenOptions
   target: OpenOptions
-  /** Which keys etcd deletes in time. */
+  /** Lists the rules by which etcd deletes keys in time. */
   expiring: readonly ExpiryRule[]
   /** Replaces what is there. */
   overwrite: boolean
@@ -24,7 +24,7 @@ export interface Copied {
   objects: number
   /** The source's revision that was copied. */
   fromRevision: number
-  /** The target's revision now. */
+  /** Holds the target's revision after the copy. */
   toRevision: number
 }
 

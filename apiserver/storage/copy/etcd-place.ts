@@ -14,7 +14,7 @@ export interface EtcdPlace {
   /** `etcd at URL`, for messages. */
   name: string
   prefix: string
-  /** Of the etcd, as it says itself. */
+  /** Holds the ID of the etcd cluster, as the etcd reports it. */
   clusterId: string
 }
 

@@ -2,7 +2,7 @@ import type { Entry } from '../storage.ts'
 
 /** A copy writes its objects to a Target. */
 export interface Target {
-  /** The number of objects that the target holds before the copy. */
+  /** Counts the objects that the target holds before the copy. */
   readonly objects: number
   /** The revision of the target's last write. */
   readonly revision: number

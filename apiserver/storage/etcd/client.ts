@@ -60,7 +60,7 @@ export class EtcdClient {
     }
   }
 
-  /** A stream of watches. `onEnd`: it has to be opened again, by the next member. */
+  /** Opens a stream of watches. `onEnd` means that the caller opens it again, with the next member. */
   async openWatch(handlers: {
     onResponse(response: Message<'WatchResponse'>): void
     onEnd(error: GrpcError | undefined): void

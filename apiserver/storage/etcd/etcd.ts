@@ -38,14 +38,14 @@ import { RevisionWaiters } from './revision-waiters.ts'
 import { checkVersion, tellsProgress } from './version.ts'
 
 export interface EtcdStorageOptions extends EtcdClientOptions {
-  /** What stands for `/registry`, as in upstream's `--etcd-prefix`. */
+  /** Replaces `/registry`, as upstream's `--etcd-prefix` does. */
   prefix: string
   history?: EventLogLimits
   /** 0: this server never compacts. Default: upstream's five minutes. */
   compactionIntervalMs?: number
   /** Told when etcd has used up its quota, and when there is room again. */
   onRoom?(isFull: boolean): void
-  /** One line about what failed and is tried again. */
+  /** Receives one line about each failure that is retried. */
   onTrouble?(line: string): void
 }
 

@@ -6,7 +6,7 @@ import type { Draft, Message } from './messages.ts'
 export interface FeedOptions {
   client: Pick<EtcdClient, 'openWatch'>
   clock: Clock
-  /** Of the keys: from, and up to. */
+  /** Bounds the keys: the first one, and the one behind the last. */
   range: { key: string; range_end: string }
   /** The last revision that is known. */
   after: number

@@ -12,7 +12,7 @@ export class LastValues {
     this.key = `${prefix}kubestage.dev/last-value`
   }
 
-  /** What goes into the transaction of the delete. */
+  /** Returns the request that the transaction of the delete includes. */
   note(key: string, lastValue: string): Draft<'RequestOp'> {
     return { request_put: { key: this.key, value: JSON.stringify([key, lastValue]) } }
   }

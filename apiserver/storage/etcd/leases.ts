@@ -44,7 +44,7 @@ export class Leases {
     return lease.id
   }
 
-  /** It outlives the last write that may join it by the rule's time. */
+  /** Grants a lease that outlives the last write which may join it by the rule's time. */
   async #grant(rule: ExpiryRule, shareMs: number): Promise<string> {
     const TTL = Math.max(1, Math.ceil((rule.ttlMs + shareMs) / 1000))
     try {

@@ -10,7 +10,7 @@ const pageSize = 500
 
 /** Holds every object below a prefix. */
 export interface Contents {
-  /** The objects under our own keys, in the order of etcd's keys. */
+  /** Lists the objects under our own keys, in the order of etcd's keys. */
   entries: Entry[]
   revision: number
 }

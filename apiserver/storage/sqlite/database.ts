@@ -73,12 +73,12 @@ export class Database {
     return this.#number('SELECT oldest FROM history')
   }
 
-  /** What led to what was true at the oldest revision: what others replaced may be there as well. */
+  /** Yields the state at the oldest revision. It may include values that later changes replaced. */
   entries(): Generator<Change> {
     return this.#rows('<=')
   }
 
-  /** What has happened since, oldest first. */
+  /** Yields the changes since then, oldest first. */
   changes(): Generator<Change> {
     return this.#rows('>')
   }
@@ -99,7 +99,7 @@ export class Database {
     }
   }
 
-  /** Whether only deletes are written now. */
+  /** True if only deletes are written now. */
   get isFull(): boolean {
     return !this.#reserve.isHeld
   }
@@ -148,7 +148,7 @@ export class Database {
     this.#db.prepare('UPDATE history SET oldest = ?').run(revision)
   }
 
-  /** On a full disk the history is worth less than its room. In steps, each of which needs little room of its own. */
+  /** Frees the history's room on a full disk, in steps that need little room themselves. */
   #giveBack(): void {
     try {
       const to = this.#number('SELECT max(revision) FROM changes')

@@ -12,7 +12,7 @@ export type Order =
   | { type: 'write'; rows: readonly Row[] }
   /** Forget what was replaced or deleted up to `revision`. */
   | { type: 'compact'; revision: number }
-  /** Is there room again on the disk? Answered by `room`. */
+  /** Asks whether the disk has room again. The answer is `room`. */
   | { type: 'look' }
   | { type: 'close' }
 
@@ -28,6 +28,6 @@ export type Report =
   | { type: 'refused'; reason: string }
   | { type: 'written' }
   | { type: 'failed'; reason: string; isFull: boolean }
-  /** Whether the disk is full, so that only deletes are written. At the start, and when asked. */
+  /** Says whether the disk is full, so that only deletes are written. It is sent at the start, and as an answer. */
   | { type: 'room'; isFull: boolean }
   | { type: 'closed' }

@@ -26,7 +26,7 @@ export class Reserve {
     return this.#isHeld
   }
 
-  /** Whether it is there now. */
+  /** Creates the file. Returns whether it exists now. */
   take(): boolean {
     if (this.#isHeld) return true
     try {

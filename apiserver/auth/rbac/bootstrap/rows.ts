@@ -3,7 +3,7 @@ import type { PolicyRule } from '../policy-rule.ts'
 
 /** Describes a Role or ClusterRole in a compact form. */
 export interface RoleRow {
-  /** The namespace of a Role; absent for a ClusterRole. */
+  /** Names the namespace of a Role; absent for a ClusterRole. */
   namespace?: string
   name: string
   /** The user-facing role (`admin`, `edit`, `view`) that takes this one's rules in. */
@@ -17,7 +17,7 @@ export interface RoleRow {
 export interface BindingRow {
   namespace?: string
   name: string
-  /** Default: the binding's own name. */
+  /** Names the role; by default as the binding. */
   role?: string
   /** `User x`, `Group x`, `ServiceAccount namespace/x`. */
   subjects: readonly string[]

@@ -6,13 +6,13 @@ import type { Service } from '../../../../shared/api/types.ts'
 import type { ServiceAddresses, SharedServiceAddresses } from '../../../kind/resource-definition.ts'
 
 export interface AddressOptions {
-  /** IPv4 range, e.g. 10.96.0.0/16. */
+  /** Holds the IPv4 range, such as 10.96.0.0/16. */
   cidr: string
   /** The services as they are stored now. */
   services(): Iterable<Service>
   nowMs(): number
   random?: () => number
-  /** Where several servers give out of the same ranges. */
+  /** Takes addresses if several servers share the ranges. */
   shared?: SharedServiceAddresses
 }
 

@@ -32,7 +32,7 @@ const preemptionPolicies = ['PreemptLowerPriority', 'Never']
 const MAX_HOSTNAME_OVERRIDE = 64
 
 export interface SpecOptions {
-  /** Metadata of the pod; absent for a template. */
+  /** Holds the metadata of the pod; absent for a template. */
   meta?: ObjectMeta
   path: string
 }
