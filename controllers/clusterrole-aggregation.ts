@@ -2,6 +2,7 @@ import type { V1ClusterRole, V1PolicyRule } from '@kubernetes/client-node'
 import { fromSelectorObject, matchesLabels } from '../shared/api/label-selector.ts'
 import type { Wire, WithMeta } from '../shared/api/types.ts'
 import { clusterRoles } from '../shared/client/resources.ts'
+import { tellFailures } from '../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 
@@ -29,7 +30,7 @@ export function startClusterRoleAggregation({ client, informers, log, clock }: C
       if (JSON.stringify(rules.map(canonical)) === JSON.stringify((role.rules ?? []).map(canonical))) return
       await client.patch(clusterRoles, { name }, { rules })
     },
-    onError: (error, role) => log.warn({ err: error, role }, 'cannot gather the rules of a role'),
+    onError: tellFailures({ clock, log, loop: 'clusterrole-aggregation-controller', object: 'ClusterRole' }),
   })
   return { close: () => queue.close() }
 }

@@ -3,6 +3,7 @@ import { type Informer, startInformer } from '../shared/client/informer.ts'
 import { customResourceDefinitions } from '../shared/client/resources.ts'
 import type { ServerClient } from '../shared/client/rest-client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
+import { type TellFailure, tellFailures } from '../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Log } from '../shared/log/log.ts'
 import type { ApiResource, ApiResources, Controller } from './controller.ts'
@@ -39,7 +40,7 @@ type Listener = Parameters<ApiResources['follow']>[0]
  */
 export class DiscoveredResources implements ApiResources, Controller {
   readonly #client: ServerClient
-  readonly #log: Log
+  readonly #failed: TellFailure<string>
   readonly #definitions: Informer<Definition>
   readonly #queue: WorkQueue<'refresh'>
   readonly #listeners = new Set<Listener>()
@@ -48,12 +49,12 @@ export class DiscoveredResources implements ApiResources, Controller {
 
   constructor({ client, clock, log }: { client: ServerClient; clock: Clock; log: Log }) {
     this.#client = client
-    this.#log = log
+    this.#failed = tellFailures({ clock, log, loop: 'discovery', object: (group: string) => `the group ${group}` })
     this.#queue = createWorkQueue<'refresh'>({
       clock: clock.machine,
       retry: { initialMs: 200, maxMs: 5_000 },
       work: () => this.#refresh(),
-      onError: (error) => log.warn({ err: error }, 'cannot ask the API server what it serves'),
+      onError: tellFailures({ clock, log, loop: 'discovery', object: () => 'all groups' }),
     })
     const changed = (): void => this.#queue.addAfter('refresh', settleMs)
     this.#definitions = startInformer<Definition>({
@@ -123,7 +124,7 @@ export class DiscoveredResources implements ApiResources, Controller {
   #asBefore({ name: group }: ServedGroup): (error: unknown) => ApiResource[] {
     return (error) => {
       if (group === '') throw error
-      this.#log.debug({ err: error, group }, 'cannot ask what is served of a group')
+      this.#failed(error, group)
       return this.current().filter((resource) => resource.group === group)
     }
   }

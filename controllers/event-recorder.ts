@@ -4,6 +4,7 @@ import type { Client } from '../shared/client/client.ts'
 import { events } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { toMicroTime, toTime } from '../shared/clock/timestamp.ts'
+import { tellFailures } from '../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../shared/concurrency/work-queue.ts'
 import { createEventFilter, type KnownEvent } from '../shared/events/event-filter.ts'
 import type { Log } from '../shared/log/log.ts'
@@ -63,11 +64,12 @@ class Recorder implements EventRecorder {
     this.#client = client
     this.#clock = clock
     this.#component = component
+    const lost = tellFailures({ clock, log, loop: component, object: nameOf, outcome: 'which is lost' })
     this.#queue = createWorkQueue<Entry>({
       clock,
       concurrency: 4,
-      work: (entry) => this.#post(entry).catch((error) => log.debug({ err: error }, 'an event was lost')),
-      onError: (error) => log.debug({ err: error }, 'an event was lost'),
+      work: (entry) => this.#post(entry).catch((error) => lost(error, entry)),
+      onError: lost,
     })
   }
 
@@ -148,3 +150,8 @@ export const createEventRecorder = (options: {
   log: Log
   component: string
 }): EventRecorder => new Recorder(options)
+
+function nameOf({ event: { involvedObject } }: Entry): string {
+  const { kind, namespace, name } = involvedObject
+  return `an Event of ${kind} ${namespace ? `${namespace}/` : ''}${name}`
+}

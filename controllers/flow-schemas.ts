@@ -2,6 +2,7 @@ import type { V1FlowSchema, V1PriorityLevelConfiguration } from '@kubernetes/cli
 import type { WithMeta } from '../shared/api/types.ts'
 import { flowSchemas, priorityLevels } from '../shared/client/resources.ts'
 import { toTime } from '../shared/clock/timestamp.ts'
+import { tellFailures } from '../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 
@@ -41,7 +42,7 @@ export function startFlowSchemaController({ client, informers, clock, log }: Con
       const conditions = [...others, { ...condition, lastTransitionTime }]
       await client.patch(flowSchemas, { name }, { status: { conditions } }, { subresource: 'status' })
     },
-    onError: (error, schema) => log.debug({ err: error, schema }, 'cannot say whether a flow schema dangles'),
+    onError: tellFailures({ clock, log, loop: 'flow-schemas', object: 'FlowSchema' }),
   })
   return { close: () => queue.close() }
 }

@@ -3,6 +3,7 @@ import type { Client, Resource } from '../shared/client/client.ts'
 import { type Informer, type InformerOptions, startInformer } from '../shared/client/informer.ts'
 import { namespaces, nodes, pods } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
+import { tellFailures } from '../shared/concurrency/loop-failures.ts'
 import type { Log } from '../shared/log/log.ts'
 import { SyncGate } from './sync-gate.ts'
 import { trimMetadata } from './trimmed-metadata.ts'
@@ -54,6 +55,7 @@ export interface InformersOptions {
 export function createInformers(options: InformersOptions): Informers {
   const { client, clock, log } = options
   const gate = options.isGated ? new SyncGate() : undefined
+  const failed = tellFailures({ clock, log, loop: 'informer', object: ({ plural }: Resource) => plural })
   /** Informers of collections that loops read; not those of all kinds alike. */
   const read: Informer<Metadata>[] = []
   const started: Informer<Metadata>[] = []
@@ -66,7 +68,7 @@ export function createInformers(options: InformersOptions): Informers {
     more: Partial<InformerOptions<T>>,
     isRead = true,
   ): Informer<T> {
-    const onError = (error: unknown): void => log.debug({ err: error, resource: resource.plural }, 'watch failed')
+    const onError = (error: unknown): void => failed(error, resource)
     const { handlers = [], ...others } = more
     const informer = startInformer<T>({ client, resource, clock, onError, ...others, handlers: gate ? [] : handlers })
     started.push(informer)

@@ -6,6 +6,7 @@ import type { Service } from '../shared/api/types.ts'
 import type { EndpointSlice, Endpoints } from '../shared/api/workloads.ts'
 import type { Client, Resource } from '../shared/client/client.ts'
 import { endpointSlices, endpoints, leases, services } from '../shared/client/resources.ts'
+import { tellFailures } from '../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 import type { Metadata } from './informers.ts'
@@ -67,7 +68,7 @@ export function startKubernetesService(
       const present = servers && addressesOf([...servers.list()])
       await ensureEndpoints(client, options, { withPorts: false, present })
     },
-    onError: (error) => log.warn({ err: error }, 'cannot keep the endpoints of the kubernetes Service'),
+    onError: tellFailures({ clock, log, loop: 'kubernetes-service', object: () => 'Service default/kubernetes' }),
   })
   return {
     async close() {

@@ -1,6 +1,7 @@
 import { isStatus } from '../shared/api/status-error.ts'
 import type { Namespace, ObjectMeta } from '../shared/api/types.ts'
 import type { Resource } from '../shared/client/client.ts'
+import { tellFailures } from '../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 
@@ -51,8 +52,7 @@ export function startNamespacePublisher<T extends { metadata: ObjectMeta }>(
   const queue = createWorkQueue<string>({
     clock,
     work: sync,
-    onError: (error, namespace) =>
-      log.warn({ err: error, namespace, resource: resource.plural }, `cannot publish ${name}`),
+    onError: tellFailures({ clock, log, loop: `${name}-publisher`, object: 'Namespace' }),
   })
   // Not before the objects that exist are known: else each create would fail once.
   void objects.synced().then(

@@ -1,6 +1,7 @@
 import { hasEnded } from '../shared/api/pod-phase.ts'
 import { ignoreNotFound, ignoring } from '../shared/api/status-error.ts'
 import { nodes as nodesResource, pods as podsResource } from '../shared/client/resources.ts'
+import { tellFailures } from '../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 import { setPodStatus } from './pod-conditions.ts'
@@ -82,7 +83,7 @@ export function startPodGarbageCollector(context: ControllerContext): Controller
       await sweep()
       queue.addAfter('sweep', PERIOD_MS)
     },
-    onError: (error) => log.warn({ err: error }, 'pod garbage collection will be tried again'),
+    onError: tellFailures({ clock, log, loop: 'pod-garbage-collector-controller', object: () => 'Pods' }),
   })
   queue.addAfter('sweep', PERIOD_MS)
   return { close: () => queue.close().then(() => unseen.close()) }

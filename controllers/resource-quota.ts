@@ -7,6 +7,7 @@ import type { Client } from '../shared/client/client.ts'
 import type { Informer } from '../shared/client/informer.ts'
 import { pods, resourceQuotas } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
+import { tellFailures } from '../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../shared/concurrency/work-queue.ts'
 import { isInScopes } from '../shared/quota/scopes.ts'
 import { countedBy, type GroupResource, namesCountedBy, usageOf } from '../shared/quota/usage.ts'
@@ -47,7 +48,7 @@ class ResourceQuotaController implements Controller {
     this.#queue = createWorkQueue<string>({
       clock,
       work: (key) => this.#sync(key),
-      onError: (error, quota) => log.warn({ err: error, quota }, 'cannot count what a quota grants'),
+      onError: tellFailures({ clock, log, loop: 'resourcequota-controller', object: 'ResourceQuota' }),
     })
     // A custom kind may come after the quota that speaks of it, go, and come again.
     resources.follow({

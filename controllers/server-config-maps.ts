@@ -5,6 +5,7 @@ import type { ConfigMap } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import { configMaps } from '../shared/client/resources.ts'
 import { toTime } from '../shared/clock/timestamp.ts'
+import { tellFailures } from '../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 
@@ -77,7 +78,7 @@ export function startServerConfigMaps(
       const known = maps.map((map) => map.get({ namespace, name })).find(Boolean)
       await write(client, name, known, { clientCa, nowMs: clock.now() })
     },
-    onError: (error, name) => log.warn({ err: error, name }, "cannot keep a ConfigMap of the API server's"),
+    onError: tellFailures({ clock, log, loop: 'server-config-maps', object: 'ConfigMap' }),
   })
   return { close: () => queue.close() }
 }

@@ -3,6 +3,7 @@ import type { Secret, ServiceAccount } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { Informer } from '../shared/client/informer.ts'
 import { secrets, serviceAccounts } from '../shared/client/resources.ts'
+import { tellFailures } from '../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 
@@ -34,7 +35,7 @@ class ServiceAccountTokenController implements Controller {
     this.#queue = createWorkQueue<string>({
       clock,
       work: (key) => this.#sync(key),
-      onError: (error, secret) => log.warn({ err: error, secret }, "cannot keep a service account's token"),
+      onError: tellFailures({ clock, log, loop: 'serviceaccount-token-controller', object: 'Secret' }),
     })
     accounts.addHandler({
       onDelete: ({ metadata }) => {

@@ -2,6 +2,7 @@ import type { V1IPAddress } from '@kubernetes/client-node'
 import { ignoreNotFound, ignoring } from '../shared/api/status-error.ts'
 import type { Service, WithMeta } from '../shared/api/types.ts'
 import { ipAddresses, services } from '../shared/client/resources.ts'
+import { tellFailures } from '../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 
@@ -19,7 +20,7 @@ export function startServiceIPAddresses({ client, informers, clock, log }: Contr
       else
         await client.create<WithMeta<V1IPAddress>>(ipAddresses, addressOf(ip, service)).catch(ignoring('AlreadyExists'))
     },
-    onError: (error, ip) => log.warn({ err: error, ip }, 'cannot find the Service of an address'),
+    onError: tellFailures({ clock, log, loop: 'service-ip-addresses', object: 'IPAddress' }),
   })
   const own = (service: Service): void => {
     for (const ip of addressesOf(service)) {

@@ -3,6 +3,7 @@ import { type Taint, type Toleration, tolerates, untolerated } from '../shared/a
 import type { ObjectRef } from '../shared/client/client.ts'
 import { pods as podsResource } from '../shared/client/resources.ts'
 import type { Timer } from '../shared/clock/clock.ts'
+import { tellFailures } from '../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import { reasonFor } from '../shared/reasons/reason-table.ts'
 import type { Controller, ControllerContext } from './controller.ts'
@@ -70,7 +71,7 @@ export function startTaintEviction(context: ControllerContext): Controller {
     clock,
     concurrency: 8,
     work: evict,
-    onError: (error, uid) => log.warn({ err: error, uid }, 'taint eviction will be tried again'),
+    onError: tellFailures({ clock, log, loop: COMPONENT, object: (uid) => `Pod ${keyOf(scheduled.get(uid)?.ref)}` }),
   })
   const considerNode = (node: TrimmedNode, old?: TrimmedNode): void => {
     if (JSON.stringify(node.spec?.taints) === JSON.stringify(old?.spec?.taints)) return
@@ -102,3 +103,4 @@ function secondsAllowed(taints: readonly Taint[], tolerations: readonly Tolerati
 }
 
 const nameOf = ({ metadata }: TrimmedPod): string => `${metadata.namespace}/${metadata.name}`
+const keyOf = (ref: ObjectRef | undefined): string => `${ref?.namespace}/${ref?.name}`

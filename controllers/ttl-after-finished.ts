@@ -2,6 +2,7 @@ import { ignoreNotFound } from '../shared/api/status-error.ts'
 import type { Job } from '../shared/api/workloads.ts'
 import { jobs as jobsResource } from '../shared/client/resources.ts'
 import { parseTime } from '../shared/clock/timestamp.ts'
+import { tellFailures } from '../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 import { jobEnd } from './workloads/job-end.ts'
@@ -21,7 +22,7 @@ export function startTtlAfterFinished({ client, informers, clock, log }: Control
       const options = { propagationPolicy: 'Foreground', preconditions: { uid, resourceVersion } } as const
       await client.delete(jobsResource, { namespace, name }, options).catch(ignoreNotFound)
     },
-    onError: (error, job) => log.debug({ err: error, job }, 'a finished job could not be deleted'),
+    onError: tellFailures({ clock, log, loop: 'ttl-after-finished-controller', object: 'Job' }),
   })
   const consider = ({ metadata }: Job): void => queue.add(`${metadata.namespace}/${metadata.name}`)
   jobs.addHandler({ onAdd: consider, onUpdate: consider })

@@ -1,10 +1,10 @@
 import { hasEnded } from '../shared/api/pod-phase.ts'
-import { isStatus } from '../shared/api/status-error.ts'
 import type { Termination } from '../shared/api/termination.ts'
 import { workloadOf } from '../shared/api/workload-of.ts'
 import { lacksTerminations } from '../shared/client/lacks-terminations.ts'
 import { terminations } from '../shared/client/resources.ts'
 import { toMicroTime } from '../shared/clock/timestamp.ts'
+import { type TellFailure, tellFailures } from '../shared/concurrency/loop-failures.ts'
 import type { ControllerContext } from './controller.ts'
 import type { TrimmedPod } from './trimmed-pod.ts'
 
@@ -26,6 +26,7 @@ const MAX_QUEUE = 1_000
 /** Records the ends of pods that no kubelet sees: a pod without a node, and a pod whose node is gone or silent. */
 export class UnseenEnds {
   readonly #context: ControllerContext
+  readonly #failed: TellFailure<string>
   #waiting = 0
   /** The API server has no terminations: it is not Kubestage's. */
   #isMissing = false
@@ -33,6 +34,9 @@ export class UnseenEnds {
 
   constructor(context: ControllerContext) {
     this.#context = context
+    const { clock, log } = context
+    const loop = 'pod-garbage-collector-controller'
+    this.#failed = tellFailures({ clock, log, loop, object: 'the end of Pod', outcome: 'which is not recorded' })
     context.informers.pods().addHandler({ onDelete: (pod) => this.#deleted(pod) })
   }
 
@@ -68,7 +72,7 @@ export class UnseenEnds {
   }
 
   async #write({ metadata, spec }: TrimmedPod, ending: Ending, nowMs: number): Promise<void> {
-    const { client, log } = this.#context
+    const { client } = this.#context
     const { name = '', namespace, uid, reason, deletionTimestamp } = metadata
     const time = toMicroTime(nowMs)
     const record: Termination = {
@@ -87,7 +91,7 @@ export class UnseenEnds {
       await client.create(terminations, record, { namespace, unread: true })
     } catch (error) {
       this.#isMissing = lacksTerminations(error)
-      if (!isStatus(error, 'AlreadyExists')) log.debug({ err: error, pod: name }, 'the end of a pod was not recorded')
+      this.#failed(error, `${namespace}/${name}`)
     } finally {
       this.#waiting--
     }

@@ -6,6 +6,7 @@ import type { PersistentVolumeClaim as Claim, PersistentVolume as Volume } from 
 import type { Client, ObjectRef, Resource } from '../shared/client/client.ts'
 import type { Informer } from '../shared/client/informer.ts'
 import { persistentVolumeClaims, persistentVolumes, volumeAttributesClasses } from '../shared/client/resources.ts'
+import { tellFailures } from '../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 import type { Metadata } from './informers.ts'
@@ -78,7 +79,7 @@ class VolumeProtection implements Controller {
     this.#queue = createWorkQueue<string>({
       clock,
       work: (key) => this.#protect(key),
-      onError: (error, key) => log.warn({ err: error, object: key }, 'cannot protect or release a volume'),
+      onError: tellFailures({ clock, log, loop: 'persistentvolume-protection-controller', object: (key) => key }),
     })
     this.#pods.addHandler({ onDelete: (pod) => this.#released(pod) })
   }

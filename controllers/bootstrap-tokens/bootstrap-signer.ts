@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { ignoring } from '../../shared/api/status-error.ts'
 import type { ConfigMap } from '../../shared/api/types.ts'
 import { configMaps } from '../../shared/client/resources.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { clusterInfoRef } from './cluster-info.ts'
@@ -29,7 +30,12 @@ export function startBootstrapSigner({ client, informers, clock, log }: Controll
       // A change meanwhile makes an event of its own.
       await client.update(configMaps, { ...info, data }).catch(ignoring('Conflict', 'NotFound'))
     },
-    onError: (error) => log.warn({ err: error }, 'cannot sign cluster-info'),
+    onError: tellFailures({
+      clock,
+      log,
+      loop: 'bootstrap-signer-controller',
+      object: () => 'ConfigMap kube-public/cluster-info',
+    }),
   })
   return { close: () => queue.close() }
 }

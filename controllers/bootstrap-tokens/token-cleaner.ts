@@ -1,6 +1,7 @@
 import { type BootstrapTokenSecret, tokenTimeLeftMs } from '../../shared/api/bootstrap-token.ts'
 import { ignoring } from '../../shared/api/status-error.ts'
 import { secrets } from '../../shared/client/resources.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { watchTokens } from './token-secrets.ts'
@@ -20,7 +21,7 @@ export function startTokenCleaner({ client, informers, clock, log }: ControllerC
       const preconditions = { uid: secret.metadata.uid }
       await client.delete(secrets, ref, { preconditions }).catch(ignoring('Conflict', 'NotFound'))
     },
-    onError: (error, secret) => log.warn({ err: error, secret }, 'cannot delete an expired bootstrap token'),
+    onError: tellFailures({ clock, log, loop: 'token-cleaner-controller', object: 'Secret' }),
   })
   return { close: () => queue.close() }
 }

@@ -6,6 +6,7 @@ import type { Informer } from '../../shared/client/informer.ts'
 import { certificateSigningRequests, nodes, subjectAccessReviews } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import { type KeyPair, signCertificate } from '../../shared/pki/certificate.ts'
 import { isExtendedUsage, isKeyUsage } from '../../shared/pki/identifiers.ts'
@@ -59,7 +60,12 @@ class CertificatesController implements Controller {
     this.#queue = createWorkQueue<string>({
       clock,
       work: (name) => this.#sync(name).catch(unlessObsolete),
-      onError: (error, name) => log.warn({ err: error, name }, 'certificate request will be looked at again'),
+      onError: tellFailures({
+        clock,
+        log,
+        loop: 'certificatesigningrequest-controller',
+        object: 'CertificateSigningRequest',
+      }),
     })
     this.#cleaner = createWorkQueue<'sweep'>({
       clock,
@@ -69,7 +75,12 @@ class CertificatesController implements Controller {
             await client.delete(certificateSigningRequests, { name: request.metadata.name ?? '' }).catch(unlessObsolete)
         this.#cleaner.addAfter('sweep', SWEEP_MS)
       },
-      onError: (error) => log.warn({ err: error }, 'old certificate requests will be cleared away later'),
+      onError: tellFailures({
+        clock,
+        log,
+        loop: 'certificatesigningrequest-controller',
+        object: () => 'old CertificateSigningRequests',
+      }),
     })
     this.#cleaner.addAfter('sweep', SWEEP_MS)
   }

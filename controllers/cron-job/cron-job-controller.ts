@@ -1,16 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isNamespaceGoing } from '../../shared/api/namespace-going.ts'
 import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
 import type { Job } from '../../shared/api/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import { cronJobs as cronJobsResource, jobs as jobsResource } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import { OwnWrites } from '../workloads/own-writes.ts'
 import { controllerOf } from '../workloads/ownership.ts'
-import { isNamespaceGoing, wordsOf } from '../workloads/pod-control.ts'
+import { wordsOf } from '../workloads/pod-control.ts'
 import { jobFor, planCronJob, withStarted } from './plan.ts'
 import { type CronJob, type CronJobStatus, kind } from './types.ts'
 
@@ -34,7 +36,7 @@ class CronJobController implements Controller {
       clock,
       concurrency: 5,
       work: (key) => this.#sync(key),
-      onError: (error, key) => log.debug({ err: error, cronJob: key }, 'its jobs will be looked at again'),
+      onError: tellFailures({ clock, log, loop: 'cronjob-controller', object: 'CronJob' }),
     })
     this.#cronJobs.addHandler({
       onAdd: (cronJob) => this.#consider(cronJob),

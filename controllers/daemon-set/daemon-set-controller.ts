@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fromSelectorObject } from '../../shared/api/label-selector.ts'
+import { isNamespaceGoing } from '../../shared/api/namespace-going.ts'
 import { ignoreNotFound } from '../../shared/api/status-error.ts'
 import type { ControllerRevision, DaemonSet } from '../../shared/api/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import { controllerRevisions, daemonSets, pods as podsResource } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import { reasonFor } from '../../shared/reasons/reason-table.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
@@ -13,7 +15,7 @@ import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import type { TrimmedNode } from '../trimmed-node.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 import { claim } from '../workloads/claims.ts'
-import { createPodControl, isNamespaceGoing, type PodControl } from '../workloads/pod-control.ts'
+import { createPodControl, type PodControl } from '../workloads/pod-control.ts'
 import { PodExpectations } from '../workloads/pod-expectations.ts'
 import { followPodOwners } from '../workloads/pod-owners.ts'
 import { nextAvailableInMs } from '../workloads/pod-states.ts'
@@ -54,7 +56,7 @@ class DaemonSetController implements Controller {
       clock,
       concurrency: 2,
       work: (key) => this.#sync(key),
-      onError: (error, key) => log.debug({ err: error, daemonSet: key }, 'daemons will be looked at again'),
+      onError: tellFailures({ clock, log, loop: 'daemonset-controller', object: 'DaemonSet' }),
     })
     this.#consider = followPodOwners({
       owners: this.#sets,

@@ -7,6 +7,7 @@ import type { Client } from '../../shared/client/client.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import { deployments as deploymentsResource, replicaSets } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
@@ -50,7 +51,7 @@ class DeploymentController implements Controller {
       clock,
       concurrency: 5,
       work: (key) => this.#sync(key),
-      onError: (error, key) => log.debug({ err: error, deployment: key }, 'a deployment will be looked at again'),
+      onError: tellFailures({ clock, log, loop: 'deployment-controller', object: 'Deployment' }),
     })
     this.#deployments.addHandler({
       onAdd: (deployment) => this.#consider(deployment),

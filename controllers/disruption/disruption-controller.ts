@@ -7,8 +7,8 @@ import type { Client } from '../../shared/client/client.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import { podDisruptionBudgets } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { type TellFailure, tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
-import type { Log } from '../../shared/log/log.ts'
 import type { ApiResources, Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
@@ -25,7 +25,7 @@ class DisruptionController implements Controller {
   readonly #resources: ApiResources
   readonly #client: Client
   readonly #clock: Clock
-  readonly #log: Log
+  readonly #failed: TellFailure<string>
   readonly #recorder: EventRecorder
   readonly #pods: Informer<TrimmedPod>
   readonly #budgets: Informer<PodDisruptionBudget>
@@ -37,7 +37,7 @@ class DisruptionController implements Controller {
     const { client, informers, clock, log } = context
     this.#client = client
     this.#clock = clock
-    this.#log = log
+    this.#failed = tellFailures({ clock, log, loop: 'disruption-controller', object: 'PodDisruptionBudget' })
     this.#recorder = createEventRecorder({ client, clock, log, component: COMPONENT })
     this.#pods = informers.pods()
     this.#budgets = informers.whole<PodDisruptionBudget>(podDisruptionBudgets)
@@ -45,7 +45,7 @@ class DisruptionController implements Controller {
     this.#queue = createWorkQueue<string>({
       clock,
       work: (key) => this.#sync(key),
-      onError: (error, budget) => log.debug({ err: error, budget }, 'a disruption budget will be looked at again'),
+      onError: this.#failed,
     })
     this.#budgets.addHandler({
       onAdd: (budget) => this.#consider(budget),
@@ -79,7 +79,7 @@ class DisruptionController implements Controller {
     } catch (error) {
       if (isStatus(error, 'NotFound')) return
       if (isStatus(error, 'Conflict')) throw error
-      this.#log.debug({ err: error, budget: key }, 'a disruption budget allows nothing for now')
+      this.#failed(error, key)
       const message = error instanceof Error ? error.message : String(error)
       await this.#write(budget, withSyncFailure(budget.status ?? {}, message, this.#clock.now()))
     }

@@ -2,6 +2,7 @@ import { DISRUPTION_TIMEOUT_MS } from '../../shared/api/disruption-budget.ts'
 import { hasEnded } from '../../shared/api/pod-phase.ts'
 import type { PodCondition } from '../../shared/api/types.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { setPodStatus } from '../pod-conditions.ts'
@@ -27,7 +28,7 @@ export function startStaleDisruptions({ client, informers, clock, log }: Control
   const queue = createWorkQueue<string>({
     clock,
     work: sync,
-    onError: (error, pod) => log.debug({ err: error, pod }, 'a stale disruption will be looked at again'),
+    onError: tellFailures({ clock, log, loop: 'disruption-controller', object: 'Pod' }),
   })
   const consider = (pod: TrimmedPod): void => {
     if (pendingDisruption(pod)) queue.add(`${pod.metadata.namespace}/${pod.metadata.name}`)

@@ -2,6 +2,7 @@ import { isStatus } from '../../shared/api/status-error.ts'
 import type { Service } from '../../shared/api/types.ts'
 import type { EndpointSlice } from '../../shared/api/workloads.ts'
 import { endpointSlices, services as servicesResource } from '../../shared/client/resources.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { Expectations } from '../workloads/expectations.ts'
@@ -52,7 +53,7 @@ export function startEndpointSliceController(
     clock,
     concurrency: 5,
     work: sync,
-    onError: (error, service) => log.debug({ err: error, service }, 'endpoints will be looked at again'),
+    onError: tellFailures({ clock, log, loop: 'endpointslice-controller', object: 'Service' }),
   })
   const consider = ({ metadata }: Service): void => queue.add(`${metadata.namespace}/${metadata.name}`)
   const considerSlice = ({ metadata }: EndpointSlice): void => {

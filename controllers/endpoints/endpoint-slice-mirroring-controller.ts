@@ -8,6 +8,7 @@ import {
   endpoints as endpointsResource,
   services as servicesResource,
 } from '../../shared/client/resources.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
@@ -40,7 +41,7 @@ class EndpointSliceMirroring implements Controller {
       clock,
       concurrency: 5,
       work: (key) => this.#sync(key),
-      onError: (error, service) => log.debug({ err: error, service }, 'endpoints will be mirrored again'),
+      onError: tellFailures({ clock, log, loop: 'endpointslice-mirroring-controller', object: 'Service' }),
     })
     this.#endpoints.addHandler({
       onAdd: (endpoints) => this.#considerEndpoints(endpoints),

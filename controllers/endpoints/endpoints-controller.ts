@@ -3,6 +3,7 @@ import { isStatus } from '../../shared/api/status-error.ts'
 import type { Service } from '../../shared/api/types.ts'
 import type { Endpoints } from '../../shared/api/workloads.ts'
 import { endpoints as endpointsResource, services as servicesResource } from '../../shared/client/resources.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { followEndpointPods, podsOf, selectorOf } from './service-pods.ts'
@@ -43,7 +44,7 @@ export function startEndpointsController({ client, informers, clock, log }: Cont
     clock,
     concurrency: 5,
     work: sync,
-    onError: (error, service) => log.debug({ err: error, service }, 'endpoints will be looked at again'),
+    onError: tellFailures({ clock, log, loop: 'endpoints-controller', object: 'Service' }),
   })
   const consider = ({ metadata }: { metadata: Service['metadata'] }): void =>
     queue.add(`${metadata.namespace}/${metadata.name}`)

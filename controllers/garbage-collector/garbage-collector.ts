@@ -1,6 +1,7 @@
 import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import {
   type ApiResource,
@@ -55,7 +56,7 @@ class GarbageCollector implements Controller {
       clock,
       concurrency: 8,
       work: (uid) => this.#sync(uid),
-      onError: (error, uid) => log.debug({ err: error, uid }, 'garbage collection will be tried again'),
+      onError: tellFailures({ clock, log, loop: 'garbage-collector-controller', object: (uid) => this.#nameOf(uid) }),
     })
     resources.follow({
       onAdd: (resource) => {
@@ -76,6 +77,13 @@ class GarbageCollector implements Controller {
 
   close(): Promise<void> {
     return this.#queue.close()
+  }
+
+  #nameOf(uid: string): string {
+    const item = this.#queued.get(uid)
+    if (!item) return `the object with UID ${uid}`
+    const { namespace, name } = item.metadata
+    return `${item.resource.kind} ${namespace ? `${namespace}/` : ''}${name}`
   }
 
   #enqueue(item: Item): void {

@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fromSelectorObject } from '../../shared/api/label-selector.ts'
+import { isNamespaceGoing } from '../../shared/api/namespace-going.ts'
 import { ignoreNotFound } from '../../shared/api/status-error.ts'
 import type { Job } from '../../shared/api/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import { jobs as jobsResource, pods as podsResource } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Reason } from '../../shared/reasons/reason-table.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
@@ -14,7 +16,7 @@ import type { TrimmedPod } from '../trimmed-pod.ts'
 import { claim } from '../workloads/claims.ts'
 import { jobEnd } from '../workloads/job-end.ts'
 import { OwnWrites } from '../workloads/own-writes.ts'
-import { createPodControl, isNamespaceGoing, type PodControl } from '../workloads/pod-control.ts'
+import { createPodControl, type PodControl } from '../workloads/pod-control.ts'
 import { PodExpectations } from '../workloads/pod-expectations.ts'
 import { followPodOwners } from '../workloads/pod-owners.ts'
 import { slowStart } from '../workloads/slow-start.ts'
@@ -54,7 +56,7 @@ class JobController implements Controller {
       clock,
       concurrency: 5,
       work: (key) => this.#sync(key),
-      onError: (error, key) => log.debug({ err: error, job: key }, 'pods will be looked at again'),
+      onError: tellFailures({ clock, log, loop: 'job-controller', object: 'Job' }),
     })
     followPodOwners({
       owners: this.#jobs,

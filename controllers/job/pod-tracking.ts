@@ -4,6 +4,7 @@ import type { Client } from '../../shared/client/client.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import { jobs as jobsResource, pods as podsResource } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Log } from '../../shared/log/log.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
@@ -70,7 +71,7 @@ export function trackPods(options: {
       const job = owner && (await client.get<Job>(jobsResource, { namespace, name: owner.name }).catch(ignoreNotFound))
       if (job?.metadata.uid !== owner?.uid || !owner) await letGo([pod])
     },
-    onError: (error, pod) => log.debug({ err: error, pod }, 'a pod of a deleted job could not be released'),
+    onError: tellFailures({ clock, log, loop: 'job-controller', object: 'Pod' }),
   })
   const consider = (pod: TrimmedPod): void => {
     if (!isTracked(pod)) released.delete(pod.metadata.uid ?? '')

@@ -5,6 +5,7 @@ import { leases } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toMicroTime } from '../../shared/clock/timestamp.ts'
 import { withinLimit } from '../../shared/clock/within-limit.ts'
+import { type TellFailure, tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { type ElectionSettings, jitterFactor } from '../../shared/config/election-settings.ts'
 import type { Log } from '../../shared/log/log.ts'
 import { type Election, isSame, LeaseLock } from './lease-lock.ts'
@@ -34,6 +35,7 @@ const leastPauseMs = 50
  */
 export class LeaderElector {
   readonly #options: LeaderElectorOptions
+  readonly #failed: TellFailure<string>
   readonly #machine: Clock
   readonly #random: () => number
   readonly #lock: LeaseLock
@@ -44,6 +46,7 @@ export class LeaderElector {
 
   constructor(options: LeaderElectorOptions) {
     this.#options = options
+    this.#failed = tellFailures({ ...options, loop: 'leader election', object: 'Lease' })
     this.#machine = options.clock.machine
     this.#random = options.random ?? Math.random
     this.#lock = new LeaseLock(options.client, options.settings)
@@ -124,7 +127,7 @@ export class LeaderElector {
 
   #tryAcquireOrRenew(): Promise<boolean> {
     this.#attempt = this.#tryOnce().catch((error: unknown) => {
-      this.#options.log.debug({ err: error, lease: this.#options.settings.name }, 'cannot get or renew the Lease')
+      this.#failed(error, this.#options.settings.name)
       return false
     })
     return this.#attempt

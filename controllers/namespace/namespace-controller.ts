@@ -1,6 +1,7 @@
 import { isStatus } from '../../shared/api/status-error.ts'
 import type { Namespace } from '../../shared/api/types.ts'
 import { namespaces as namespacesResource } from '../../shared/client/resources.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import {
   type ApiResource,
@@ -62,7 +63,7 @@ export function startNamespaceController(context: ControllerContext, resources: 
     clock,
     concurrency: 4,
     work: sync,
-    onError: (error, namespace) => log.warn({ err: error, namespace }, 'cannot finish deleting the namespace yet'),
+    onError: tellFailures({ clock, log, loop: 'namespace-controller', object: 'Namespace' }),
   })
   const consider = (namespace: Namespace): void => {
     if (isWaiting(namespace)) queue.add(namespace.metadata.name ?? '')

@@ -5,6 +5,7 @@ import type { Informer } from '../../shared/client/informer.ts'
 import { leases as leasesResource, nodes as nodesResource } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
@@ -62,7 +63,7 @@ class NodeLifecycle implements Controller {
     this.#queue = createWorkQueue<string>({
       clock,
       work: (name) => this.#sync(name),
-      onError: (error, node) => log.debug({ err: error, node }, 'node lifecycle will be tried again'),
+      onError: tellFailures({ clock, log, loop: 'node-lifecycle-controller', object: 'Node' }),
     })
     this.#monitor = createWorkQueue<'all'>({
       clock,
@@ -70,7 +71,7 @@ class NodeLifecycle implements Controller {
         for (const { metadata } of this.#nodes.list()) this.#queue.add(metadata.name ?? '')
         this.#monitor.addAfter('all', MONITOR_PERIOD_MS)
       },
-      onError: (error) => log.warn({ err: error }, 'node monitor'),
+      onError: tellFailures({ clock, log, loop: 'node-lifecycle-controller', object: () => 'Nodes' }),
     })
     this.#monitor.addAfter('all', MONITOR_PERIOD_MS)
     this.#pods.addHandler({ onDelete: ({ metadata }) => void this.#told.delete(metadata.uid ?? '') })

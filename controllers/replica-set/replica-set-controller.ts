@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fromSelectorObject } from '../../shared/api/label-selector.ts'
+import { isNamespaceGoing } from '../../shared/api/namespace-going.ts'
 import { ignoreNotFound } from '../../shared/api/status-error.ts'
 import type { ReplicaSet } from '../../shared/api/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import { pods as podsResource } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import { type Reason, reasonFor } from '../../shared/reasons/reason-table.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
@@ -13,7 +15,7 @@ import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 import { claim } from '../workloads/claims.ts'
 import { controllerOf } from '../workloads/ownership.ts'
-import { createPodControl, isNamespaceGoing, type PodControl } from '../workloads/pod-control.ts'
+import { createPodControl, type PodControl } from '../workloads/pod-control.ts'
 import { PodExpectations } from '../workloads/pod-expectations.ts'
 import { followPodOwners } from '../workloads/pod-owners.ts'
 import { isActive, nextAvailableInMs } from '../workloads/pod-states.ts'
@@ -52,7 +54,7 @@ class ReplicaSetController implements Controller {
       clock,
       concurrency: 5,
       work: (key) => this.#sync(key),
-      onError: (error, key) => log.debug({ err: error, [flavor.kind]: key }, 'pods will be looked at again'),
+      onError: tellFailures({ clock, log, loop: flavor.component, object: flavor.kind }),
     })
     followPodOwners({
       owners: this.#sets,

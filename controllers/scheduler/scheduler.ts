@@ -5,6 +5,7 @@ import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import { persistentVolumeClaims, podDisruptionBudgets, pods as podsResource } from '../../shared/client/resources.ts'
 import type { Timer } from '../../shared/clock/clock.ts'
+import { type TellFailure, tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
@@ -40,6 +41,7 @@ export function startScheduler(
 
 class Scheduler implements Controller {
   readonly #context: ControllerContext
+  readonly #failed: TellFailure<string>
   readonly #random: () => number
   readonly #recorder: EventRecorder
   readonly #preemptor: Preemptor
@@ -57,6 +59,7 @@ class Scheduler implements Controller {
   constructor(context: ControllerContext, random: () => number) {
     const { client, informers, clock, log } = context
     this.#context = context
+    this.#failed = tellFailures({ clock, log, loop: NAME, object: (name: string) => name })
     this.#random = random
     this.#recorder = createEventRecorder({ client, clock, log, component: NAME })
     this.#preemptor = new Preemptor(context, this.#recorder)
@@ -66,7 +69,7 @@ class Scheduler implements Controller {
       clock,
       concurrency: BINDINGS_AT_ONCE,
       work: () => this.#attempt(),
-      onError: (error) => log.warn({ err: error }, 'scheduling will be tried again'),
+      onError: (error) => this.#failed(error, 'Pods'),
     })
     this.#follow()
     void this.#flush()
@@ -133,7 +136,7 @@ class Scheduler implements Controller {
       this.#cluster.unplace(pod.metadata.uid ?? '')
       // Deleted or bound by another client meanwhile: the watch will say, or has said.
       if (isStatus(error, 'NotFound') || isStatus(error, 'Conflict')) return true
-      this.#context.log.warn({ err: error, pod: pod.metadata.name, node: nodeName }, 'binding failed')
+      this.#failed(error, `Pod ${pod.metadata.namespace}/${pod.metadata.name}`)
       this.#retryLater()
       return false
     }
@@ -178,7 +181,7 @@ class Scheduler implements Controller {
         preemption && this.#preemptor.preempt(pod, preemption, yielding),
       ])
     } catch (error) {
-      this.#context.log.warn({ err: error, pod: pod.metadata.name }, 'the pod will be tried again')
+      this.#failed(error, `Pod ${pod.metadata.namespace}/${pod.metadata.name}`)
       this.#retryLater()
     }
   }

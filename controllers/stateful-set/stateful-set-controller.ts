@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fromSelectorObject } from '../../shared/api/label-selector.ts'
+import { isNamespaceGoing } from '../../shared/api/namespace-going.ts'
 import { ignoreNotFound } from '../../shared/api/status-error.ts'
 import type { ControllerRevision, StatefulSet } from '../../shared/api/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
@@ -11,13 +12,14 @@ import {
   statefulSets,
 } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 import { claim } from '../workloads/claims.ts'
 import { nonZero } from '../workloads/non-zero.ts'
-import { createPodControl, isNamespaceGoing, type PodControl, type Wording, wordsOf } from '../workloads/pod-control.ts'
+import { createPodControl, type PodControl, type Wording, wordsOf } from '../workloads/pod-control.ts'
 import { PodExpectations } from '../workloads/pod-expectations.ts'
 import { followPodOwners } from '../workloads/pod-owners.ts'
 import { nextAvailableInMs } from '../workloads/pod-states.ts'
@@ -62,7 +64,7 @@ class StatefulSetController implements Controller {
       clock,
       concurrency: 5,
       work: (key) => this.#sync(key),
-      onError: (error, key) => log.debug({ err: error, statefulSet: key }, 'pods will be looked at again'),
+      onError: tellFailures({ clock, log, loop: 'statefulset-controller', object: 'StatefulSet' }),
     })
     const consider = followPodOwners({
       owners: this.#sets,

@@ -2,6 +2,7 @@ import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import { persistentVolumeClaims, pods as podsResource } from '../../shared/client/resources.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
@@ -51,7 +52,7 @@ export function startEphemeralVolumes({ client, informers, clock, log }: Control
   const queue = createWorkQueue<string>({
     clock,
     work: sync,
-    onError: (error, pod) => log.debug({ err: error, pod }, 'a claim could not be made'),
+    onError: tellFailures({ clock, log, loop: 'ephemeral-volume-controller', object: 'Pod' }),
   })
   pods.addHandler({
     onAdd(pod) {

@@ -7,6 +7,7 @@ import {
   storageClasses,
   persistentVolumes as volumesResource,
 } from '../../shared/client/resources.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
@@ -43,7 +44,12 @@ class VolumeController implements Controller {
         await Promise.all([this.#claims.synced(), this.#volumes.synced(), this.#classes.synced()])
         await (what === 'claim' ? this.#syncClaim(namespace, name) : this.#syncVolume(name))
       },
-      onError: (error, key) => log.debug({ err: error, object: key }, 'claims and volumes will be looked at again'),
+      onError: tellFailures({
+        clock,
+        log,
+        loop: 'persistentvolume-binder-controller',
+        object: (key) => key.replace(/^claim\//, 'PersistentVolumeClaim ').replace(/^volume\/\//, 'PersistentVolume '),
+      }),
     })
     this.#claims.addHandler({
       onAdd: (claim) => this.#addClaim(claim),

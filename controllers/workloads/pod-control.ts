@@ -1,3 +1,4 @@
+import { isNamespaceGoing } from '../../shared/api/namespace-going.ts'
 import { isStatus } from '../../shared/api/status-error.ts'
 import type { ObjectMeta, Pod, PodTemplateSpec } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
@@ -95,10 +96,5 @@ function podFromTemplate({ metadata, spec }: PodTemplateSpec, owner: ObjectMeta,
     spec: spec ?? { containers: [] },
   })
 }
-
-/** Nothing can be created there any more, and a retry fails as well. */
-export const isNamespaceGoing = (error: unknown): boolean =>
-  isStatus(error, 'Forbidden') &&
-  error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') === true
 
 export const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

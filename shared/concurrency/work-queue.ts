@@ -15,7 +15,8 @@ export interface WorkQueue<Key> {
 export interface WorkQueueOptions<Key> {
   clock: Clock
   work(key: Key): Promise<void>
-  onError(error: unknown, key: Key): void
+  /** `inARow` counts the failures of the key since its work last succeeded, this one included. */
+  onError(error: unknown, key: Key, inARow: number): void
   /** Limits how many keys are worked on at once; 1 by default. */
   concurrency?: number
   /** Default 10 ms, doubling to 30 s. */
@@ -27,13 +28,13 @@ const RETRY = { initialMs: 10, maxMs: 30_000 }
 class Queue<Key> implements WorkQueue<Key> {
   readonly #clock: Clock
   readonly #work: (key: Key) => Promise<void>
-  readonly #onError: (error: unknown, key: Key) => void
+  readonly #onError: (error: unknown, key: Key, inARow: number) => void
   readonly #concurrency: number
   readonly #retry: { initialMs: number; maxMs: number }
   readonly #waiting = new Set<Key>()
   readonly #running = new Set<Key>()
   readonly #delayed = new Map<Key, { timer: Timer; dueMs: number }>()
-  readonly #backoffs = new Map<Key, Backoff>()
+  readonly #failures = new Map<Key, { backoff: Backoff; inARow: number }>()
   #closed = false
   #idle: (() => void) | undefined
 
@@ -91,23 +92,20 @@ class Queue<Key> implements WorkQueue<Key> {
     this.#running.add(key)
     try {
       await this.#work(key)
-      this.#backoffs.delete(key)
+      this.#failures.delete(key)
     } catch (error) {
       if (!this.#closed) {
-        this.#onError(error, key)
-        this.addAfter(key, this.#backoffOf(key).next())
+        const failure = this.#failures.get(key) ?? { backoff: createBackoff(this.#retry), inARow: 0 }
+        this.#failures.set(key, failure)
+        failure.inARow += 1
+        this.#onError(error, key, failure.inARow)
+        this.addAfter(key, failure.backoff.next())
       }
     } finally {
       this.#running.delete(key)
       if (this.#running.size === 0) this.#idle?.()
       this.#pump()
     }
-  }
-
-  #backoffOf(key: Key): Backoff {
-    const backoff = this.#backoffs.get(key) ?? createBackoff(this.#retry)
-    this.#backoffs.set(key, backoff)
-    return backoff
   }
 }
 
