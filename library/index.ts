@@ -1,7 +1,7 @@
 /** Kubestage as a library: `await using cluster = await startCluster()`. Importing it does nothing. */
-import './supported-node.ts'
 import type { Cluster } from './cluster.ts'
 import type { StartClusterOptions } from './options.ts'
+import { checkNode } from './supported-node.ts'
 
 export type { ClusterPlugin, KubernetesRequest, KubernetesServer } from '../apiserver/http/plugins/plugin.ts'
 export type { Fault, FaultEffect, FaultRule } from '../apiserver/instruments/faults.ts'
@@ -27,9 +27,11 @@ export type { Target, Terminations, Waiters, WaitOptions } from './waiters.ts'
 
 /**
  * Starts a cluster within this process; kubelets that run pods have processes of their own. Resolves when the nodes are
- * ready. Rejects with nothing left running. The first call loads the program.
+ * ready. Rejects with nothing left running. The first call loads the program. A Node that is too old is refused here and not
+ * at import: `node --test` says only "test failed" of a file that cannot be imported.
  */
 export async function startCluster(options?: StartClusterOptions): Promise<Cluster> {
+  checkNode()
   const { startCluster: start } = await import('./start-cluster.ts')
   return start(options)
 }

@@ -339,6 +339,28 @@ console.log(reason)
   }
 })
 
+t.test('a suite of node:test says that its Node is too old', async (t) => {
+  const [, old] = [...interpreters].find(([version]) => /^v2[01]\./.test(version)) ?? []
+  if (!old) return skipOrFail(t, 'no Node 20 or 21: npm ci --ignore-scripts --prefix test/toolchains')
+  writeFileSync(
+    join(app, 'old.test.mjs'),
+    `import { test } from 'node:test'
+import { startCluster } from 'kubestage'
+test('a pod', async () => {
+  await startCluster()
+})
+`,
+  )
+  const reporters = ['spec', 'tap', 'dot']
+  for (const reporter of reporters) {
+    const args = ['--test', `--test-reporter=${reporter}`, 'old.test.mjs']
+    const { code, stdout } = await run(old, args, { cwd: app }).catch((error) => error)
+    t.equal(code, 1)
+    t.match(stdout, /needs Node 22\.19 or newer; this is Node 2[01]\..* \(\//, reporter)
+    t.notMatch(stdout, "'test failed'")
+  }
+})
+
 /**
  * For real, from a registry, into an empty folder. Every npm with every Node takes minutes, so it is done on request;
  * else those two in which the most is different: a Node that is too old, so that another is fetched, and the oldest that does by itself.
