@@ -57,6 +57,7 @@ class Supervisor {
   constructor() {
     const gone = (): void => this.#end()
     process.stdin.on('end', gone).on('error', gone)
+    process.on('SIGHUP', () => {}) // stdin says more than this signal of a supervisor's end
     process.stdin.resume()
   }
 

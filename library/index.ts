@@ -27,8 +27,8 @@ export type { Target, Terminations, Waiters, WaitOptions } from './waiters.ts'
 
 /**
  * Starts a cluster within this process; kubelets that run pods have processes of their own. Resolves when the nodes are
- * ready. Rejects with nothing left running. The first call loads the program. A Node that is too old is refused here and not
- * at import: `node --test` says only "test failed" of a file that cannot be imported.
+ * ready. Rejects with nothing left running. The first call loads the program. A Node that is too old is refused here
+ * and not at import: `node --test` says only "test failed" of a file that cannot be imported.
  */
 export async function startCluster(options?: StartClusterOptions): Promise<Cluster> {
   checkNode()

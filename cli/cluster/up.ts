@@ -14,6 +14,7 @@ import type { Node } from '../../shared/api/types.ts'
 import { nodes } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ConfigError, UsageError } from '../../shared/config/option.ts'
+import { limitsThatAreLow } from '../../shared/limits/low-limits.ts'
 import { collectAlone } from '../../shared/memory/collect-alone.ts'
 import { settle } from '../../shared/memory/settle.ts'
 import { elsewhere } from '../access/cluster-access.ts'
@@ -42,6 +43,7 @@ export default command({
     checkOptions(values)
     nodeNames(values)
     checkApiServers(values)
+    if (!detach) reportLimits()
     checkNotRestarting(values.stateDir)
     await writingState(values.stateDir, () => checkNobodyElse(values.stateDir))
     const isOwnPort = origins.port !== 'default'
@@ -176,6 +178,13 @@ async function startInBackground(
     process.stdout.write(`Port ${usualPort} is in use by another program, so this is a free one; --port chooses.\n`)
   process.stdout.write(`\n  export KUBECONFIG=${shellWord(kubeconfig)}\n`)
   return 0
+}
+
+/** A Node that is refused a thread says nothing, whether it ends or waits. `up --detach` says it in its own words. */
+function reportLimits(): void {
+  const low = limitsThatAreLow()
+  if (low && !guardian()?.restarts && !process.connected)
+    onTrouble(`this shell allows only ${low}: programs of the cluster may end, or not start, without a word`)
 }
 
 /**

@@ -8,7 +8,7 @@ import { lastWords } from '../../cluster/supervisor/last-words.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import { makeFolder } from '../../shared/files/make-folder.ts'
-import { lowLimits } from '../../shared/limits/low-limits.ts'
+import { checkLimits, lowLimits } from '../../shared/limits/low-limits.ts'
 
 const patienceMs = 60_000
 
@@ -53,7 +53,9 @@ export async function startDetached({
   closeSync(log)
   const late = Promise.withResolvers<never>()
   const timer = clock.setTimer(patienceMs, () =>
-    late.reject(new ConfigError(`not ready after ${patienceMs / 1000} s; ${logFile} tells why${lowLimits()}`)),
+    late.reject(
+      new ConfigError(`not ready after ${patienceMs / 1000} s${lastWords(logFile)}${lowLimits() || checkLimits}`),
+    ),
   )
   signal.addEventListener('abort', () => late.reject(signal.reason))
   try {

@@ -5,6 +5,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import { makeFolder } from '../../shared/files/make-folder.ts'
+import { lowLimits } from '../../shared/limits/low-limits.ts'
 import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
 import { writePrivately } from '../../shared/pki/files.ts'
 import { freePort, portOrFreeOne } from '../free-port.ts'
@@ -187,7 +188,7 @@ class ApiServer {
   }
 
   #notStarted(what: string): ConfigError {
-    return new ConfigError(`--apiservers: API server ${this.#number} ${what}${lastWords(this.#logFile)}`)
+    return new ConfigError(`--apiservers: API server ${this.#number} ${what}${lastWords(this.#logFile)}${lowLimits()}`)
   }
 
   #crashed(ending: Ending, restartInMs: number): void {

@@ -4,6 +4,7 @@ import { startShim } from '../../kubelet/runtime/process/shim/shim.ts'
 import { packageRoot } from '../package.ts'
 import type { StateDirectory } from '../state-directory.ts'
 import type { ChildSpec } from './child.ts'
+import { endsWithParent } from './ends-with-parent.ts'
 import { killed, type PodsFate } from './pods-fate.ts'
 
 /** `.ts` in a checkout, `.js` where it was built. */
@@ -39,8 +40,10 @@ const compileCache = (): string[] =>
  * meanwhile.
  */
 export const kubeletSpec = (place: Place, fate: PodsFate = killed): ChildSpec => ({
-  command: process.execPath,
-  args: [...nursery, ...compileCache(), kubeletMain, '--config', kubeletConfigFile(place), '--supervised'],
+  ...endsWithParent([
+    process.execPath,
+    ...[...nursery, ...compileCache(), kubeletMain, '--config', kubeletConfigFile(place), '--supervised'],
+  ]),
   logFile: kubeletLog(place),
   ...(fate.pods === 'stopped' && { passed: stderr }),
   ...(fate.pods === 'kept' && { passed: fate.lifeLine }),

@@ -5,6 +5,7 @@ import type { StorageChoice } from '../../apiserver/storage/open-storage.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import { makeFolder } from '../../shared/files/make-folder.ts'
+import { lowLimits } from '../../shared/limits/low-limits.ts'
 import type { KeyPair } from '../../shared/pki/certificate.ts'
 import { ensureCertificate } from '../../shared/pki/certificate-store.ts'
 import { freePort } from '../free-port.ts'
@@ -97,7 +98,7 @@ export class LocalEtcd {
     } catch (error) {
       await etcd.stop()
       throw new ConfigError(
-        `--storage etcd: ${program} did not start: ${(error as Error).message}${lastWords(etcdLog(state))}`,
+        `--storage etcd: ${program} did not start: ${(error as Error).message}${lastWords(etcdLog(state))}${lowLimits()}`,
       )
     }
     return etcd

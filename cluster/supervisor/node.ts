@@ -3,6 +3,7 @@ import { shutdownMs } from '../../kubelet/node/shutdown-options.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
+import { lowLimits } from '../../shared/limits/low-limits.ts'
 import { checkKubeletPort } from '../explain-listening.ts'
 import { Adopted, endKubeletBefore } from './adopted.ts'
 import { Child, type Ending, type Supervised } from './child.ts'
@@ -96,13 +97,17 @@ class NodeProcesses implements RunningNode {
     await Promise.race([
       nodeIsReady({ client, clock, nodeName, timeoutMs: readyTimeoutMs, controllers, logFile }),
       this.#kubelet.firstCrash.then((ending) => {
-        throw new ConfigError(`the kubelet ended before its node was ready (${ending})${lastWords(logFile)}`)
+        throw new ConfigError(
+          `the kubelet ended before its node was ready (${ending})${lastWords(logFile)}${lowLimits()}`,
+        )
       }),
       this.#shim.firstCrash.then((ending) => {
         const remedy = ending.startsWith('cannot be started')
           ? '; install perl, which starts containers, or run without a node: --kubelet=false'
           : lastWords(logFile)
-        throw new ConfigError(`the shim, a Perl program, ended before the node was ready (${ending})${remedy}`)
+        throw new ConfigError(
+          `the shim, a Perl program, ended before the node was ready (${ending})${lowLimits() || remedy}`,
+        )
       }),
     ])
     this.#isReady = true

@@ -7,13 +7,23 @@ const rows = [
   { row: 'Max address space', least: 8 << 10, unit: 1024 ** 2, shown: 'MB of addresses (ulimit -v)', isForRoot: true },
 ]
 
+/** Says what a program that does not start may lack, where no limit is known to be low. */
+export const checkLimits = '; check that it may have threads (ulimit -u) and memory (ulimit -v)'
+
 /** `; a limit of this shell may be why: 20 processes (ulimit -u)`; empty where none is low, or there is no /proc. */
-export function lowLimits(text = ownLimits(), uid = process.getuid?.()): string {
+export function lowLimits(): string {
+  const low = limitsThatAreLow()
+  return low === '' ? '' : `; a limit of this shell may be why: ${low}`
+}
+
+/** Returns `20 processes (ulimit -u)`: the limits of this process under which a cluster may not start. */
+export function limitsThatAreLow(): string {
+  const text = ownLimits()
   const low = rows.flatMap(({ row, least, unit, shown, isForRoot }) => {
     const limit = Number(new RegExp(`^${row} +(\\d+)`, 'm').exec(text)?.[1] ?? Number.NaN) / unit
-    return limit < least && (uid !== 0 || isForRoot) ? [`${Math.floor(limit)} ${shown}`] : []
+    return limit < least && (process.getuid?.() !== 0 || isForRoot) ? [`${Math.floor(limit)} ${shown}`] : []
   })
-  return low.length > 0 ? `; a limit of this shell may be why: ${low.join(', ')}` : ''
+  return low.join(', ')
 }
 
 function ownLimits(): string {

@@ -9,8 +9,8 @@ t.test('what a program said last is told with the news of its end', (t) => {
     writeFileSync(file, lines.map((line) => `${line}\n`).join(''))
     return lastWords(file)
   }
-  t.equal(lastWords(file), `; ${file} tells why`, 'nothing')
-  t.equal(said(), `; ${file} tells why`)
+  t.equal(lastWords(file), `; it wrote nothing to ${file}`, 'nothing')
+  t.equal(said(), `; it wrote nothing to ${file}`)
   t.equal(said('{"msg":"first"}', 'kubelet: no such flag'), `; its last words: kubelet: no such flag (${file})`)
   const logged = { level: 'warn', msg: 'a status could not be written', err: { message: 'the disk is full' } }
   t.equal(said(JSON.stringify(logged)), `; its last words: a status could not be written: the disk is full (${file})`)

@@ -44,11 +44,13 @@ const calls: Partial<Record<NodeJS.Architecture, Record<string, number>>> = {
   },
 }
 
+const known = (): Record<string, number> => (process.platform === 'linux' && calls[process.arch]) || {}
+
 /**
  * By name and number in turns, as the shim and `container.pl` take them. Empty where we know none: then there are no
  * namespaces.
  */
-export function systemCalls(): string[] {
-  const known = process.platform === 'linux' ? calls[process.arch] : undefined
-  return Object.entries(known ?? {}).flatMap(([name, number]) => [name, String(number)])
-}
+export const systemCalls = (): string[] => Object.entries(known()).flatMap(([name, number]) => [name, String(number)])
+
+/** Returns the number of a call; undefined on a processor or system whose numbers are not known. */
+export const systemCall = (name: string): number | undefined => known()[name]

@@ -1,0 +1,89 @@
+/** A Node that is refused a thread runs no JavaScript: it neither says why nor sees that its supervisor has ended. */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { nodeIsReady } from '../../cluster/supervisor/node-ready.ts'
+import { createRestClient } from '../../shared/client/rest-client.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
+import { type CommandRun, cli, startProgram } from '../harness/cluster.ts'
+import { startTestControlPlane } from '../harness/control-plane.ts'
+import { killIfThere, processesWith } from '../harness/processes.ts'
+import { skipOrFail } from '../harness/skip.ts'
+import { until } from '../harness/until.ts'
+
+const canLimit = process.platform === 'linux' && process.getuid?.() === 0
+const noLimits = 'only root of a Linux can be another user, whose processes are limited'
+/** Threads for an API server, not for a kubelet beside it. */
+const tooFew = 12
+const enough = 80
+/** A user without a name, whose processes are those of one test. */
+let user = 59_000 + (process.pid % 1000)
+
+/** Starts `kubestage up` as an ordinary user, under a limit as `prlimit` takes it. */
+function limitedUp(t: Test, limit: string): CommandRun & { stateDir: string } {
+  user += 1000
+  const place = mkdtempSync(join(tmpdir(), 'kubestage-limited-'))
+  chmodSync(place, 0o777)
+  const stateDir = join(place, 'state')
+  const asUser = ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups']
+  const up = [process.execPath, cli, 'up', '--port=0', `--state-dir=${stateDir}`]
+  const variables = { HOME: place, NODE_OPTIONS: '' }
+  const command = startProgram(t, [limit, ...asUser, ...up], { node: 'prlimit', variables })
+  t.teardown(() => {
+    for (const pid of processesWith(stateDir)) killIfThere(pid)
+    rmSync(place, { recursive: true, force: true })
+  })
+  return { ...command, stateDir }
+}
+
+const kubeletsIn = (stateDir: string): number[] => processesWith(join(stateDir, 'kubelet', 'config.json'))
+
+const allEnd = (stateDir: string): Promise<unknown> =>
+  until(() => processesWith(stateDir).length === 0, { what: 'all programs of the cluster to end', timeoutMs: 20_000 })
+
+t.test('a cluster that may have too few threads says so', async (t) => {
+  if (!canLimit) return skipOrFail(t, noLimits)
+  const { ended, output, stateDir } = limitedUp(t, `--nproc=${tooFew}`)
+  t.not(await ended, 0)
+  t.match(output(), `this shell allows only ${tooFew} processes (ulimit -u): programs of the cluster may end`)
+  t.match(output(), `a limit of this shell may be why: ${tooFew} processes (ulimit -u)\n`)
+  await allEnd(stateDir)
+})
+
+t.test('a kubelet that gets no threads ends with its API server', async (t) => {
+  if (!canLimit) return skipOrFail(t, noLimits)
+  const { child, ended, stateDir } = limitedUp(t, `--nproc=${tooFew}`)
+  await until(() => kubeletsIn(stateDir).length > 0, { what: 'the kubelet', timeoutMs: 30_000 })
+  child.kill('SIGKILL')
+  await ended
+  await allEnd(stateDir)
+})
+
+t.test('a kubelet that runs outlives an API server of few threads, and ends its pods', async (t) => {
+  if (!canLimit) return skipOrFail(t, noLimits)
+  const { child, output, printed, stateDir } = limitedUp(t, `--nproc=${enough}`)
+  await printed('is ready', 60_000)
+  child.kill('SIGKILL')
+  await until(() => output().includes('pods end in order now'), { what: 'the word of the kubelet' })
+  await allEnd(stateDir)
+})
+
+t.test('a cluster of too little memory says so, and leaves nothing', async (t) => {
+  if (!canLimit) return skipOrFail(t, noLimits)
+  const { child, ended, printed, stateDir } = limitedUp(t, '--as=1600000000')
+  await printed('this shell allows only 1525 MB of addresses (ulimit -v)', 30_000)
+  await Promise.race([ended, until(() => kubeletsIn(stateDir).length > 0, { what: 'the kubelet', timeoutMs: 30_000 })])
+  child.kill('SIGKILL')
+  await allEnd(stateDir)
+})
+
+t.test('a kubelet that never says anything', async (t) => {
+  const { url, tls } = await startTestControlPlane(t)
+  const client = createRestClient({ server: url, ...tls, clock: realClock })
+  t.teardown(() => client.close())
+  const logFile = join(t.testdir(), 'kubelet.log')
+  await t.rejects(nodeIsReady({ client, clock: realClock, nodeName: 'node-1', timeoutMs: 100, logFile }), {
+    message: `node node-1 was not ready within 0.1 s: its kubelet has not registered it; it wrote nothing to ${logFile}; check that it may have threads (ulimit -u) and memory (ulimit -v)`,
+  })
+})
