@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { writeCharts } from './charts/charts.ts'
-import type { Etcd } from './etcd-server.ts'
+import type { Etcd } from './compare/etcd-server.ts'
 import { median } from './load.ts'
 import {
   fill,
@@ -34,7 +34,7 @@ import {
   startSimulatedCluster,
 } from './processes.ts'
 import { comparisonTable, type Row, table } from './report.ts'
-import { measureStarts } from './starts.ts'
+import { measureStarts } from './starts/starts.ts'
 
 const HELP = `Usage: npm run bench -- [--only PARTS] [--storage etcd] [--real BIN] [--scale PODS] [--rounds N] [--pods N] [--profile DIR] [--write]
 
@@ -252,7 +252,7 @@ async function measureProbes(): Promise<Row[]> {
 }
 
 async function measurePage(): Promise<Row[]> {
-  const { measureUi } = await import('./ui.ts')
+  const { measureUi } = await import('./ui/ui.ts')
   return withKubestage(BARE_API, async (server) => {
     await prepare(server.target)
     return measureUi(server, { rounds, program: flags.chromium })
@@ -298,7 +298,7 @@ async function startForVersus(...more: string[]): Promise<Server> {
 async function startStorage(): Promise<{ flags: string[]; etcd: Etcd | undefined; stop(): Promise<void> }> {
   if (flags.storage !== 'etcd') return { flags: [], etcd: undefined, stop: async () => {} }
   const folder = mkdtempSync(join(tmpdir(), 'kubestage-etcd-'))
-  const { startEtcd } = await import('./etcd-server.ts')
+  const { startEtcd } = await import('./compare/etcd-server.ts')
   const etcd = await startEtcd({ program: flags.real ? join(flags.real, 'etcd') : 'etcd', folder })
   const stop = async (): Promise<void> => {
     await etcd.stop()
@@ -308,7 +308,7 @@ async function startStorage(): Promise<{ flags: string[]; etcd: Etcd | undefined
 }
 
 async function growCluster(pods: number): Promise<string> {
-  const [{ measureScale }, { scaleText }] = await Promise.all([import('./scale.ts'), import('./scale-report.ts')])
+  const [{ measureScale }, { scaleText }] = await Promise.all([import('./scale/scale.ts'), import('./scale/report.ts')])
   const nodes = Number(flags['simulated-nodes'])
   const storage = await startStorage()
   try {
@@ -329,7 +329,7 @@ const busy = (): string => `load average at the end ${loadavg()[0]?.toFixed(1)}`
 if (flags.help) {
   process.stdout.write(HELP)
 } else if (flags.storage === 'etcd' && !flags.scale) {
-  const { measureEtcd } = await import('./etcd.ts')
+  const { measureEtcd } = await import('./compare/etcd.ts')
   const start = (stateDir: string, more: readonly string[]) =>
     startKubestage({ stateDir, flags: [...BARE_API, ...more], profileDir: flags.profile })
   const { requests, puts, servers } = await measureEtcd({ bin: flags.real, rounds, start })
@@ -356,7 +356,7 @@ if (flags.help) {
   if (parts.includes('probes')) rows.push(...(await measureProbes()))
   if (rows.length > 0) show('bench', `${table(rows)}\n\n${machine}; median of ${rounds}, of starts ${startRounds}.`)
   if (parts.includes('http2')) {
-    const { measureHttp2 } = await import('./http2.ts')
+    const { measureHttp2 } = await import('./compare/http2.ts')
     const comparisons = await measureHttp2(startForVersus, rounds)
     show('http2', `${comparisonTable(comparisons, '--http2=node')}\n\n${machine}; median of ${rounds}.`)
   }
@@ -364,7 +364,7 @@ if (flags.help) {
     show('ui', `${table(await measurePage())}\n\n${machine}; median of ${rounds}; ${busy()}.`)
   }
   if (flags.real) {
-    const { measureVersus } = await import('./versus.ts')
+    const { measureVersus } = await import('./compare/versus.ts')
     const comparisons = await measureVersus({ bin: flags.real, rounds, startOurs: () => startForVersus() })
     show(
       'real',

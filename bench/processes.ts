@@ -4,10 +4,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
-import type { BareStart } from './bare-start.ts'
 import type { HookFigures } from './hooks.ts'
 import { Http2Connection, type Target } from './http2-connection.ts'
 import { builtPackage } from './package.ts'
+import type { BareStart } from './starts/bare-start.ts'
 
 /** A server under load. */
 export interface Server {
@@ -125,7 +125,7 @@ export const hookTimes = (): Promise<HookFigures> => told('hooks.ts')
 /** Fastify in a fresh process, with certificates of this folder. */
 export const bareStart = (pkiDir: string): Promise<BareStart> =>
   told(
-    'bare-start.ts',
+    'starts/bare-start.ts',
     ['apiserver.crt', 'apiserver.key', 'ca.crt'].map((file) => join(pkiDir, file)),
   )
 

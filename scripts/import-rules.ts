@@ -266,7 +266,7 @@ export const wordRules: readonly WordRule[] = [
       'cluster/cluster.ts',
       'cluster/controllers-program.ts',
       'cli/rehearse/index.ts',
-      'cli/rehearse/stages.ts',
+      'cli/rehearse/stage/stages.ts',
       'library/start-cluster.ts',
     ],
     instead: "what the bundler makes of it in a loop throws the first round's error in all later ones: try and finally",

@@ -3,7 +3,7 @@ import type { Pod, PodSpec, ServiceAccount } from '../../shared/api/types.ts'
 import { namesInPod } from '../auth/pod-references.ts'
 import type { Lookup } from '../kind/lookup.ts'
 import type { AdmissionPlugin } from '../registry/admission-plugin.ts'
-import { generateName } from '../registry/generate-name.ts'
+import { generateName } from '../registry/writes/generate-name.ts'
 
 const accounts = { group: '', plural: 'serviceaccounts' }
 const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount'

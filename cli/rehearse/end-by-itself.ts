@@ -1,6 +1,6 @@
 import { hasEnded } from '../../shared/api/pod-phase.ts'
 import type { Pod } from '../../shared/api/types.ts'
-import { WITNESS } from './witness.ts'
+import { WITNESS } from './verdict/witness.ts'
 
 /** Exit codes of the pod's own containers; undefined for one that runs, or has not begun. */
 function exitCodes({ status }: Pod): (number | undefined)[] {

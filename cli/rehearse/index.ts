@@ -64,7 +64,7 @@ export default command({
     const { values: defaults } = await resolveOptions(clusterOptions, { args: [], env: {} })
     const { image, imagePath, imageStopSignal, isolation, hostFiles, timeScale, shutdownGracePeriod } = values
     const own = { image, imagePath, imageStopSignal, isolation, hostFiles, shutdownGracePeriod }
-    const [{ openStages }, { rehearse }] = await Promise.all([import('./stages.ts'), import('./rehearse.ts')])
+    const [{ openStages }, { rehearse }] = await Promise.all([import('./stage/stages.ts'), import('./rehearse.ts')])
     const settings = { ...defaults, ...own }
     const stages = await openStages({ settings, clock: realClock, workloads, others, onLeftOut: tellLeftOut })
     await using ending = new Undo()

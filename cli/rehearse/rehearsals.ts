@@ -1,7 +1,5 @@
 import { type DeathOptions, dieTogether, type Task } from './die-together.ts'
-import { type Pace, withoutDoubtfulNotes } from './doubt.ts'
 import { inRounds, Lanes } from './lanes.ts'
-import { checkManifest } from './manifest-checks.ts'
 import type { Done } from './progress.ts'
 import {
   badFaults,
@@ -12,7 +10,9 @@ import {
   type WorkloadReport,
   worstFirst,
 } from './report.ts'
-import type { Stages } from './stages.ts'
+import type { Stages } from './stage/stages.ts'
+import { type Pace, withoutDoubtfulNotes } from './verdict/doubt.ts'
+import { checkManifest } from './verdict/manifest-checks.ts'
 import { ways } from './ways.ts'
 import { sharedThings, type Workload } from './workload.ts'
 

@@ -1,7 +1,7 @@
 import type { Task } from './die-together.ts'
-import { doubtsOf } from './doubt.ts'
 import { REAL_TIME, Rehearsals, type RehearsalsOptions } from './rehearsals.ts'
 import { badFaults, type Fault, type Finding, isBad, type WorkloadReport } from './report.ts'
+import { doubtsOf } from './verdict/doubt.ts'
 import { ways } from './ways.ts'
 import { podGraceSeconds, type Workload } from './workload.ts'
 

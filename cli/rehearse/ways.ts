@@ -3,8 +3,8 @@ import type { Node, Pod } from '../../shared/api/types.ts'
 import type { ObjectRef } from '../../shared/client/client.ts'
 import { nodes, pods } from '../../shared/client/resources.ts'
 import type { Fault } from './report.ts'
-import type { Stage } from './stage.ts'
-import { addWitness } from './witness.ts'
+import type { Stage } from './stage/stage.ts'
+import { addWitness } from './verdict/witness.ts'
 import type { Workload } from './workload.ts'
 
 /** Describes a way in which a pod can die. */

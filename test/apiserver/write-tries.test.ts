@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { ResourceDefinition } from '../../apiserver/kind/resource-definition.ts'
 import type { ObjectScope } from '../../apiserver/registry/write-context.ts'
-import { WriteTries } from '../../apiserver/registry/write-tries.ts'
+import { WriteTries } from '../../apiserver/registry/writes/write-tries.ts'
 import { createMemoryStorage } from '../../apiserver/storage/memory.ts'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'

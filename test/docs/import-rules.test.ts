@@ -119,7 +119,7 @@ t.test('a satellite that reaches into the core is told the door', async (t) => {
     'apiserver/record/feed.ts': `import { Watch } from '../watchcache/index.ts'\nimport type { W } from '../watchcache/w.ts'`,
     'apiserver/ui/site.ts': `import type { Schemas } from '../../openapi/schemas.ts'`,
     'bench/hooks.ts': `const { exec } = await import('../kubelet/actions/exec.ts')`,
-    'cli/rehearse/stage.ts': `import { runCluster } from '../../cluster/index.ts'\nimport { x } from '../../cluster/cluster.ts'`,
+    'cli/rehearse/run.ts': `import { runCluster } from '../../cluster/index.ts'\nimport { x } from '../../cluster/cluster.ts'`,
   })
   t.equal(status, 1)
   const beside = (name: string, rest: string) => `${name} stands beside the core${rest}\n`
@@ -131,7 +131,7 @@ t.test('a satellite that reaches into the core is told the door', async (t) => {
   const actions = door('bench', 'kubelet/actions/', 'kubelet/actions/actions.ts')
   t.match(stdout, `bench/hooks.ts:1: imports kubelet/actions/exec.ts; instead: ${actions}`)
   const cluster = door('rehearse', 'cluster/', 'cluster/index.ts')
-  t.match(stdout, `cli/rehearse/stage.ts:2: imports cluster/cluster.ts; instead: ${cluster}`)
+  t.match(stdout, `cli/rehearse/run.ts:2: imports cluster/cluster.ts; instead: ${cluster}`)
   t.match(stdout, ' 4 violations')
 })
 

@@ -1,7 +1,7 @@
 import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
 import { badRequest } from '../../../shared/api/status-errors.ts'
 import type { DeleteOptions } from '../../../shared/api/types.ts'
-import { gatedReason, type ReasonContext, validateReason } from '../../registry/termination-reason.ts'
+import { gatedReason, type ReasonContext, validateReason } from '../../registry/writes/termination-reason.ts'
 import { checkJsonValues } from '../../validation/body-values.ts'
 import { DecodeError, decodeStruct } from '../../validation/decoder.ts'
 import { invalid, invalidObject, notSupported } from '../../validation/field-error.ts'

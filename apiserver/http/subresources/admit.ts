@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { Registry } from '../../registry/registry.ts'
-import { replaceContent } from '../../registry/replace-content.ts'
 import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
+import { replaceContent } from '../../registry/writes/replace-content.ts'
 
 /** Names the kind of an object that is sent to a subresource and is never stored. */
 export interface Unstored {

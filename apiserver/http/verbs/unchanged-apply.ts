@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { UnchangedWrite } from '../../registry/update-object.ts'
+import type { UnchangedWrite } from '../../registry/writes/update-object.ts'
 import type { CachedObject } from '../../watchcache/cached-object.ts'
 import type { Exchange } from '../exchange.ts'
 

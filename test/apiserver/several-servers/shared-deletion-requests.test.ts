@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { WriteTries } from '../../../apiserver/registry/write-tries.ts'
+import { WriteTries } from '../../../apiserver/registry/writes/write-tries.ts'
 import { SharedDeletionRequests } from '../../../apiserver/several-servers/shared-deletion-requests.ts'
 import { createMemoryStorage } from '../../../apiserver/storage/memory.ts'
 import type { Storage } from '../../../apiserver/storage/storage.ts'

@@ -51,7 +51,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a finalizer is lost',
-    file: 'apiserver/registry/before-delete.ts',
+    file: 'apiserver/registry/writes/before-delete.ts',
     line: 'metadata.finalizers = finalizersFor(definition, current, options)',
     instead: 'metadata.finalizers = undefined',
     storm: { storage: 'sqlite', faults: ['kill a server'] },
