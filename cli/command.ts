@@ -6,7 +6,7 @@ import type { Resolved } from '../shared/config/resolve.ts'
  * is expensive.
  */
 export interface Command<Table extends Options = Options> {
-  /** One sentence, for `--help`. */
+  /** Says the command's purpose in one sentence, for `--help`. */
   purpose: string
   /** Arguments beside the flags, for `--help`. Absent: the command takes no arguments. */
   usage?: string

@@ -27,17 +27,17 @@ export interface Cluster extends Pick<ControlPlane, 'url' | 'client' | 'instrume
   /** The cluster's own, which may run faster than the machine's. */
   clock: MovableClock
   nodeNames: NodeNames
-  /** Of the kubelet that runs now; default: the first node's. Undefined without one. */
+  /** Returns the ID of the kubelet process that runs now, by default the first node's; undefined if none runs. */
   kubeletPid(nodeName?: string): number | undefined
-  /** Of all kubelets that run now. */
+  /** Returns the IDs of all kubelet processes that run now. */
   kubeletPids(): number[]
-  /** Of the etcd that runs now, where the cluster has one of its own. */
+  /** Returns the ID of the etcd process that runs now, if the cluster has one of its own. */
   etcdPid(): number | undefined
-  /** API servers besides the one in this process. */
+  /** Returns the API servers besides the one in this process. */
   otherServers(): readonly OtherServer[]
   /** In order: pods end with their grace, then the nodes, other servers, the controllers, the server, etcd. */
   stop(): Promise<void>
-  /** At once; resolves when this is the cluster's only process left. */
+  /** Kills all processes at once; resolves when this is the cluster's only process left. */
   kill(): Promise<void>
 }
 
@@ -47,9 +47,9 @@ export interface ClusterOptions {
   clock: Clock
   /** The cluster's own time, which begins at `originMs`. Default: the machine's, scaled as the settings say. */
   clusterClock?(originMs: number): MovableClock
-  /** False: an API server without control loops. Default: those of the settings. */
+  /** Starts an API server without control loops; by default the settings decide. */
   controllers?: false
-  /** What its users add to the API server. */
+  /** Lists the plugins of users. */
   plugins?: readonly NamedPlugin[]
   /** Simulated nodes have an HTTPS API as real ones have. */
   simulatedApi?: boolean
@@ -57,9 +57,9 @@ export interface ClusterOptions {
   simulatedSteps?: boolean
   /** If this process ends without being asked to, pods are killed at once. Default: they end in order. */
   killsPods?: boolean
-  /** Of a server that is started again when it ends. */
+  /** Holds the guardian of a server that is started again when it ends. */
   guardian?: Guardian
-  /** One line about an unexpected event, and what is done about it. */
+  /** Receives one line about each unexpected event, and what is done about it. */
   onTrouble(line: string): void
   /** `kubeletPids`, `etcdPid` or `otherServers` are others than before. */
   onKubelet?(): void

@@ -31,7 +31,7 @@ export interface ControlPlaneOptions extends Partial<Limits>, Partial<ElectionFl
   serviceCidr: string
   featureGates: FeatureGates
   corsAllowedOrigins?: readonly string[]
-  /** A PEM file. Absent or empty: certificates of kubelets are not verified. */
+  /** Names a PEM file. If it is absent or empty, certificates of kubelets are not verified. */
   kubeletCertificateAuthority?: string
   /** Milliseconds that the records of terminations are kept; less than 0: the engine of the storage decides. */
   terminationTtl?: number
@@ -45,38 +45,38 @@ export interface ControlPlaneOptions extends Partial<Limits>, Partial<ElectionFl
   controllers?: readonly string[] | false
   /** A folder of this machine for the volumes that claims get. Absent: they get none. */
   volumesDir?: string
-  /** Default: in memory. */
+  /** Chooses where objects are kept; in memory by default. */
   storage?: StorageChoice
-  /** Where the keys are in etcd. Default: /registry. */
+  /** Sets the prefix of the keys in etcd; /registry by default. */
   etcdPrefix?: string
   /** URL of the API server for machines that join the cluster, in cluster-info. Default: the one it listens on. */
   joinUrl?: string
-  /** The same, of all API servers together. Default: that of the first of them. */
+  /** Holds the address of all API servers together; by default that of the first of them. */
   controlPlaneEndpoint?: string
-  /** What /version announces. Default: v1.36.3. */
+  /** Sets what /version announces; v1.36.3 by default. */
   kubernetesVersion?: string
-  /** How many requests the journal keeps. Default: none. */
+  /** Sets how many requests the journal keeps; none by default. */
   journal?: number
-  /** What its users add to the API server. */
+  /** Lists the plugins of users. */
   plugins?: readonly NamedPlugin[]
   pki: ClusterPki
   clock: Clock
   log: Logger
-  /** One line for the user about something that should not have happened. Default: it is logged only. */
+  /** Receives one line for the user about each unexpected event. Without it such events are only logged. */
   onTrouble?(line: string): void
 }
 
 export interface ControlPlane {
   url: string
   port: number
-  /** As an administrator, without the network. */
+  /** Reads and writes as an administrator, without the network. */
   client: Client
-  /** As the kubelet of a node, without the network. */
+  /** Returns a client that acts as the kubelet of a node, without the network. */
   nodeClient(nodeName: string): Client
   instruments: Instruments
-  /** Default user: an administrator. */
+  /** Answers a request without the network; by default as an administrator. */
   inject(request: InjectedRequest, user?: Pick<User, 'name' | 'groups'>): Promise<InjectedAnswer>
-  /** What happens, as lines of a record. */
+  /** Resolves to what happens, as lines of a record. */
   record: ApiServer['record']
   close(): Promise<void>
 }

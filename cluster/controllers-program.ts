@@ -39,7 +39,7 @@ export interface ControllersProgramOptions extends Partial<ElectionFlags>, Signi
   /** A PEM file; empty: the CA of `access`. */
   rootCaFile: string
   volumesDir: string
-  /** On 127.0.0.1, for a supervisor. 0: none. */
+  /** Sets the port on 127.0.0.1 for a supervisor; 0 for none. */
   healthzPort: number
   clock: Clock
   log: Log

@@ -7,12 +7,12 @@ export interface Guardian {
   pid: number
   /** Standard input for shims: a pipe that closes when the guardian ends. */
   lifeLine: number
-  /** How many servers there were before this one, and how the last of them ended: `SIGABRT`, `exit-code-1`. */
+  /** Counts the servers before this one; `ending` says how the last of them ended: `SIGABRT`, `exit-code-1`. */
   restarts: number
   ending: string
   /**
-   * Whether it starts the server again. Until it is told anything, it does not for the first server, and does for later
-   * ones.
+   * Says whether the guardian starts the server again. Without a word it does not for the first server, and does for
+   * later ones.
    */
   tell(word: 'keep' | 'end'): void
   /**

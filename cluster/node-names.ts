@@ -5,7 +5,7 @@ export interface NodeCounts {
   kubelet: boolean
   nodes: number
   simulatedNodes: number
-  /** Name of the first node. */
+  /** Names the first node. */
   nodeName: string
 }
 

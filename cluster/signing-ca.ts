@@ -9,7 +9,7 @@ export interface SigningFiles {
   /** PEM files; empty: those of the folder. */
   clusterSigningCertFile: string
   clusterSigningKeyFile: string
-  /** Has `ca.crt` and `ca.key`, perhaps of another cluster. */
+  /** Names a folder with `ca.crt` and `ca.key`, perhaps of another cluster. */
   certDir: string
 }
 

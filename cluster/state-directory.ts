@@ -17,9 +17,9 @@ export interface StateDirectory {
   lock: string
   /** Description of the running cluster; exists while the cluster is ready. */
   running: string
-  /** Parent of the folders of provisioned volumes. */
+  /** Names the parent of the folders of provisioned volumes. */
   volumes: string
-  /** Root folder of the kubelet. */
+  /** Names the root folder of the kubelet. */
   kubelet: string
 }
 

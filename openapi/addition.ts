@@ -6,7 +6,7 @@
 export interface Addition {
   /** OpenAPI name of the type that is added, or gets fields. */
   type: string
-  /** For a new type: the type whose fields it has besides its own. */
+  /** Names the type whose fields a new type has besides its own. */
   extends?: string
   description?: string
   /** Group, version and kind, if the type is a kind of the API. */

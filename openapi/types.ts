@@ -27,9 +27,9 @@ export interface ValueType {
   pointer: boolean
   /** As Go's errors print it, e.g. `int32`, `v1.ObjectMeta`, `[]v1.Container`. */
   goType: string
-  /** OpenAPI name, for `object`. */
+  /** Holds the OpenAPI name, for `object`. */
   ref?: string
-  /** Element, for `list` and `map`. */
+  /** Holds the type of the elements, for `list` and `map`. */
   item?: ValueType
 }
 export interface Field {
@@ -47,7 +47,7 @@ export interface Field {
   always: boolean
 }
 export interface StructType {
-  /** OpenAPI name. */
+  /** Holds the OpenAPI name. */
   name: string
   /** Name of the Go struct. */
   goName: string

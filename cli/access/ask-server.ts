@@ -16,7 +16,7 @@ export interface Question {
   body?: unknown
   /** Instead of `body`: sent as it is. */
   text?: string
-  /** What a terminal shows when the answer takes long. Default: that it is asked for. */
+  /** Says what a terminal shows when the answer takes long; by default that the server is asked. */
   doing?: string
 }
 

@@ -22,7 +22,7 @@ export interface RunningCluster {
   pid: number
   /** Process that starts the server again when the server ends by itself. */
   guardian?: Holder
-  /** How often the guardian started a server again, and how the last of these servers had ended. */
+  /** Counts how often the guardian started a server again; `lastEnding` says how the last of these servers ended. */
   restarts?: number
   lastEnding?: string
   /** Kubelet of the first node, while it runs; `kubeletPids` has those of all nodes. */
@@ -30,7 +30,7 @@ export interface RunningCluster {
   kubeletPids: number[]
   /** Process of the etcd that the cluster started, while that runs. */
   etcdPid?: number
-  /** API servers other than the process `pid`. */
+  /** Lists the API servers other than the process `pid`. */
   otherServers?: readonly OtherServer[]
   version: string
   url: string

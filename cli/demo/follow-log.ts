@@ -10,7 +10,7 @@ export interface LogOptions {
   pod: string
   container: string
   onLine(line: string): void
-  /** Only the last lines that are there, instead of all until the end. */
+  /** Limits the log to its last lines; without it the log is followed until its end. */
   tailLines?: number
 }
 

@@ -7,11 +7,11 @@ type Style = Parameters<typeof styleText>[0]
 export interface Narrator {
   /** A heading; what follows is timed from here. */
   chapter(title: string): void
-  /** What one would have typed. */
+  /** Shows what a user would have typed. */
   typed(line: string): void
-  /** What was seen, and where. */
+  /** Shows what was seen, and where. */
   seen(source: string, text: string): void
-  /** Something on the edge of the story. */
+  /** Shows a remark beside the story. */
   aside(text: string): void
 }
 

@@ -12,9 +12,9 @@ import { createNarrator, type Narrator } from './narrator.ts'
 import { Story } from './story.ts'
 
 export interface DemoOptions {
-  /** YAML of the pod; default: the example's. */
+  /** Holds the pod's YAML; by default the example's. */
   manifest?: string
-  /** From the cluster's start on; usually a sixth of it is needed. */
+  /** Limits the demo from the cluster's start on. Usually it needs a sixth of this. */
   timeoutMs?: number
   narrator?: Narrator
 }

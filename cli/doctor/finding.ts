@@ -4,6 +4,6 @@ export interface Finding {
   /** `good`: all works; `degraded`: part of it works; `bad`: a cluster cannot start. */
   state: 'good' | 'degraded' | 'bad'
   found: string
-  /** What the user can do about it. */
+  /** Says what the user can do about it. */
   remedy?: string
 }

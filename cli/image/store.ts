@@ -10,7 +10,7 @@ import { withProgress } from '../terminal/progress.ts'
 
 /** Names a store, and says how to print. */
 export interface StoreRequest {
-  /** Empty: in the state folder. */
+  /** Names the folder of images; empty for one in the state folder. */
   imageStore: string
   stateDir: string
   output: Output

@@ -12,7 +12,7 @@ export interface BootstrapOptions {
   access: Pick<ClusterAccess, 'server' | 'ca'>
   token: BootstrapToken
   nodeName: string
-  /** The machine's. */
+  /** Holds the machine's clock. */
   clock: Clock
 }
 

@@ -10,13 +10,13 @@ import { type Expected, trustedCa, UnsignedError } from './cluster-info.ts'
 export interface DiscoverOptions extends Omit<Expected, 'place'> {
   /** URLs; the first that answers is used. */
   servers: readonly string[]
-  /** The machine's. */
+  /** Holds the machine's clock. */
   clock: Clock
 }
 
 export interface Discovered {
   server: string
-  /** PEM. */
+  /** Holds the certificate in PEM. */
   ca: string
 }
 

@@ -21,7 +21,7 @@ export const nodeFolderOption = option(folder, {
 /** Holds what a node remembers of the cluster that it joined. */
 export interface Joined {
   nodeName: string
-  /** URLs of the API servers. */
+  /** Lists URLs of the API servers. */
   servers: readonly string[]
 }
 
@@ -43,7 +43,7 @@ export class NodeFolder {
     this.#facts = join(this.root, 'node.json')
   }
 
-  /** All that a node keeps in it. */
+  /** Lists all that a node keeps in its folder. */
   get entries(): readonly string[] {
     return [this.kubelet, this.logs, this.kubeconfig, this.lock, this.#facts]
   }

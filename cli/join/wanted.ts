@@ -20,7 +20,7 @@ export const discoveryOptions = {
 }
 
 export interface Wanted {
-  /** URLs. */
+  /** Lists URLs. */
   servers: string[]
   token?: BootstrapToken
   /** `sha256:` with 64 digits. */

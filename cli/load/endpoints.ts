@@ -12,15 +12,15 @@ export interface Endpoint {
   isReady: boolean
   /** The pod still answers, though it ends. */
   isServing: boolean
-  /** Its address means another pod, or none, on this machine; the text says why. */
+  /** Says why the address means another pod, or none, on this machine. */
   elsewhere?: string
 }
 
 /** Describes the machine that requests are sent from. */
 export interface Here {
-  /** Host of the API server's URL. */
+  /** Holds the host of the API server's URL. */
   server: string
-  /** Addresses of this machine. */
+  /** Holds the addresses of this machine. */
   addresses: ReadonlySet<string>
 }
 

@@ -16,12 +16,12 @@ export interface FollowOptions {
   client: ServerClient
   /** The cluster's: news takes so long in its time. */
   clock: Clock
-  /** URL of the API server. */
+  /** Holds the URL of the API server. */
   server: string
   namespace: string
   target: TargetName
   port: string
-  /** How long clients do not know of a change. */
+  /** Sets how long clients do not know of a change. */
   delayMs: number
 }
 
@@ -78,7 +78,7 @@ export class Endpoints {
     throw endpoints.#failure
   }
 
-  /** How many pods clients know of. */
+  /** Counts the pods that clients know of. */
   get size(): number {
     return this.#known.length
   }
@@ -88,7 +88,7 @@ export class Endpoints {
     return this.#known[this.#turn++ % Math.max(1, this.#known.length)]
   }
 
-  /** Whether the pod is still there, and ends. */
+  /** Returns whether the pod still exists, and is terminating. */
   isEnding({ uid, pod: name }: Pick<Endpoint, 'uid' | 'pod'>): boolean {
     const pod = this.#pods.get({ namespace: this.#options.namespace, name })
     return pod?.metadata.uid === uid && pod.metadata.deletionTimestamp !== undefined

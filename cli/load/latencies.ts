@@ -15,7 +15,7 @@ export class Latencies {
     this.#maxMs = Math.max(this.#maxMs, ms)
   }
 
-  /** In milliseconds: so many did not take longer. Undefined without any. */
+  /** Returns the milliseconds that this part of the requests did not exceed; undefined without any request. */
   quantile(part: number): number | undefined {
     if (this.#count === 0) return undefined
     let left = Math.ceil(this.#count * part)

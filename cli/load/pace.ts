@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 
 export interface PaceOptions {
-  /** The machine's. */
+  /** Holds the machine's clock. */
   clock: Clock
   betweenMs: number
   /** Requests under way at the same time; while there are as many, none is sent. */

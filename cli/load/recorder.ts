@@ -9,9 +9,9 @@ import type { Sample } from './request.ts'
 
 export interface RecorderOptions {
   access: ClusterAccess
-  /** The cluster's. */
+  /** Holds the cluster's clock. */
   clock: Clock
-  /** How many pods get requests: lines of more pods are longer. */
+  /** Returns how many pods get requests. Lines of more pods are longer. */
   pods(): number
   say(message: string): void
 }

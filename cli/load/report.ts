@@ -5,7 +5,7 @@ export interface Run {
   target: string
   namespace: string
   tally: Tally
-  /** How long requests were sent, in the machine's time. */
+  /** Counts the machine's seconds in which requests were sent. */
   seconds: number
   /** Requests that were due, and could not be sent. */
   notSent: number

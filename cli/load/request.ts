@@ -15,7 +15,7 @@ export interface Sample {
 export interface LoadRequest {
   url: URL
   headers?: Readonly<Record<string, string>>
-  /** For the whole answer, in milliseconds of the machine. */
+  /** Limits the whole answer, in milliseconds of the machine. */
   timeoutMs: number
 }
 

@@ -5,7 +5,7 @@ import type { Node, Pod } from '../../shared/api/types.ts'
 export interface NodeSummary {
   name: string
   status: string
-  /** Conditions such as MemoryPressure. */
+  /** Lists conditions such as MemoryPressure. */
   pressure: string[]
   taints: string[]
   pods: number

@@ -15,11 +15,11 @@ const patienceMs = 60_000
 export interface DetachOptions {
   command: 'up' | 'join'
   stateDir: string
-  /** What stands after the command. */
+  /** Holds what stands after the command. */
   args: readonly string[]
-  /** Its objects are in a file: a guardian starts it again when it ends by itself. */
+  /** True if objects are in a file: a guardian starts the server again when it ends by itself. */
   isDurable: boolean
-  /** The machine's. */
+  /** Holds the machine's clock. */
   clock: Clock
   /** Ends the waiting, and what was started. */
   signal: AbortSignal

@@ -6,7 +6,7 @@ import { untilStopped } from '../process/signals.ts'
 export interface RunOptions {
   /** Default: it logs to standard output. */
   logFile?: string
-  /** What the port's flag is called. */
+  /** Names the port's flag. */
   portFlag?: string
   /** The node is registered. */
   onReady?(): Promise<void>

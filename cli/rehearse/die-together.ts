@@ -18,9 +18,9 @@ export interface Task {
 export interface DeathOptions {
   stage: Stage
   thresholds: Thresholds
-  /** Milliseconds of the machine. */
+  /** Counts milliseconds of the machine. */
   readyTimeoutMs: number
-  /** Milliseconds of the cluster. */
+  /** Counts milliseconds of the cluster. */
   endpointDelayMs: number
 }
 

@@ -8,7 +8,7 @@ import { type Status, statuses, statusOf } from './status.ts'
 
 /** Holds what a trend needs of an earlier JSON report. */
 export interface Earlier {
-  /** Name of the report's file, without `.json`. */
+  /** Holds the name of the report's file, without `.json`. */
   label: string
   /** Absent in reports that do not say when they were made. */
   timeMs?: number

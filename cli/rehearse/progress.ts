@@ -8,7 +8,7 @@ export interface Done {
 
 export interface Progress {
   tell(done: Done): void
-  /** Before anything else is printed. */
+  /** Ends the progress line. Call it before anything else is printed. */
   end(): void
 }
 

@@ -18,7 +18,7 @@ import { sharedThings, type Workload } from './workload.ts'
 
 export interface RehearsalsOptions extends Omit<DeathOptions, 'stage'> {
   stages: Stages
-  /** Speed of the cluster's time, as a multiple of the machine's. */
+  /** Holds the speed of the cluster's time, as a multiple of the machine's. */
   timeScale: number
   /** Number of pods that are shut down at the same time. */
   jobs: number

@@ -20,9 +20,9 @@ export interface PodOptions {
   stage: Stage
   workload: Workload
   way: Way
-  /** In milliseconds of the machine. */
+  /** Counts milliseconds of the machine. */
   readyTimeoutMs: number
-  /** In milliseconds of the cluster. */
+  /** Counts milliseconds of the cluster. */
   endpointDelayMs: number
 }
 
@@ -127,7 +127,7 @@ export class RehearsedPod {
     }
   }
 
-  /** Whether it is ready again after a restart, and stays so. */
+  /** Resolves to whether the pod is ready again after a restart, and stays so. */
   async #comesBack(): Promise<boolean> {
     const { stage, readyTimeoutMs } = this.#options
     const isBack = (pod: Pod): boolean => isReady(pod) && restartsOf(pod) > 0

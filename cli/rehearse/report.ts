@@ -6,17 +6,17 @@ import type { RecordedLoad } from '../../shared/record/format.ts'
 export interface Report {
   /** When the rehearsal began, in the machine's time (RFC 3339). Older reports have no time. */
   time?: string
-  /** Speed of the cluster's time, as a multiple of the machine's. */
+  /** Holds the speed of the cluster's time, as a multiple of the machine's. */
   timeScale: number
   workloads: WorkloadReport[]
 }
 
 export interface WorkloadReport {
-  /** As in `kubectl`: `pod/web`. */
+  /** Names the workload as `kubectl` does: `pod/web`. */
   name: string
   /** The manifest; absent where an image or a command was given. */
   file?: string
-  /** What is wrong with the manifest, seen before anything runs. */
+  /** Lists what is wrong with the manifest, found before anything runs. */
   manifest: Finding[]
   rehearsals: Rehearsal[]
 }
@@ -27,27 +27,27 @@ export interface Rehearsal {
   /** Reason that the hooks received. Absent if no hook ran, or no reason was given. */
   reason?: string
   hook: 'none' | 'Succeeded' | 'Failed' | 'TimedOut'
-  /** From the first step to the end of the slowest container, in seconds of the cluster. */
+  /** Counts the cluster's seconds from the first step to the end of the slowest container. */
   usedSeconds?: number
   graceSeconds?: number
-  /** One for each container, in the order of the record. */
+  /** Lists the exit code of each container, in the order of the record. */
   exitCodes: number[]
   /** Present only under load. */
   requests?: { sent: number; lost: number; cut: number; slowestSeconds: number }
-  /** Worst first. Empty if the pod died well. */
+  /** Lists the findings, the worst first. It is empty if the pod shut down cleanly. */
   findings: Finding[]
   /** Faster time had been inconclusive: this result is from real time. */
   inRealTime?: true
   /** Faster time is inconclusive, and real time would take too long. */
   inDoubt?: true
-  /** Data for the picture; not part of the JSON report. Absent if the pod did not die. */
+  /** Holds the data for the picture, which the JSON report leaves out. Absent if the pod did not end. */
   seen?: Seen
 }
 
 export interface Seen {
   termination?: Termination
   pod?: Pod
-  /** What clients saw meanwhile. */
+  /** Holds what clients saw meanwhile. */
   loads?: RecordedLoad[]
 }
 
@@ -58,9 +58,9 @@ export interface Finding {
   /** `note`: worth knowing, and no reason to fail. */
   severity: Severity
   container?: string
-  /** What is wrong. */
+  /** Says what is wrong. */
   says: string
-  /** What to do about it. */
+  /** Says what to do about it. */
   remedy?: string
 }
 

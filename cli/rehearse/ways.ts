@@ -10,9 +10,9 @@ import type { Workload } from './workload.ts'
 /** Describes a way in which a pod can die. */
 export interface Way {
   name: string
-  /** One line for `--help`. */
+  /** Explains the way in one line, for `--help`. */
   help: string
-  /** Whether the way affects one pod, or all pods of the node at once. */
+  /** Says whether the way affects one pod, or all pods of the node at once. */
   scope: 'pod' | 'node'
   /** Reason that the pod's hooks receive. */
   reason?: string
@@ -32,7 +32,7 @@ export interface Way {
   judges?: readonly Fault[]
   /** Faults that count only as notes for this way. */
   mild?: 'all' | readonly Fault[]
-  /** Name of a similar way. A bad fault that the similar way found too counts here as a note. */
+  /** Names a similar way. A bad fault that the similar way found too counts here as a note. */
   like?: string
   /** Returns for how many seconds the pod hung, if the way is about hanging. */
   livenessDowntime?(workload: Workload, usedSeconds: number): number | undefined

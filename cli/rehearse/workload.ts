@@ -2,15 +2,15 @@ import type { KubeObject, Pod, PodSpec, PodTemplateSpec } from '../../shared/api
 
 /** Something that runs in pods, and so can die. */
 export interface Workload {
-  /** As in `kubectl`: `deployment/web`. */
+  /** Names the workload as `kubectl` does: `deployment/web`. */
   name: string
   file?: string
   namespace: string
-  /** A pod of it, without a name. */
+  /** Holds a pod of the workload, without a name. */
   template: { metadata: Pod['metadata']; spec: PodSpec }
-  /** Where requests are to be sent while it dies. */
+  /** Says where requests are sent while the pod ends. */
   load?: string
-  /** Its pods are counted: their names end with a number. */
+  /** True if its pods are counted: their names end with a number. */
   isOrdinal?: boolean
 }
 
@@ -84,7 +84,7 @@ export interface Sorted {
   workloads: Workload[]
   /** The other objects of the same manifests, which are just to be there. */
   others: KubeObject[]
-  /** What a chart's hooks run: before the application, or to test it. They are no part of it. */
+  /** Lists what a chart's hooks run before the application, or to test it. The hooks are no part of the application. */
   hooks: KubeObject[]
 }
 

@@ -15,12 +15,12 @@ export interface Group {
   /** Empty: the records have none. */
   value: string
   count: number
-  /** Of them, how many were killed because they did not end in time. */
+  /** Counts those that were killed because they did not end in time. */
   killed: number
   /** Seconds of grace: given on average, and used on average. */
   givenSeconds: number
   usedSeconds: number
-  /** When the newest began; RFC 3339. */
+  /** Tells when the newest one began, in RFC 3339. */
   last: string
 }
 

@@ -5,7 +5,7 @@ import { publicKeyHashes } from '../../shared/pki/public-key-hash.ts'
 
 export interface JoinCommand {
   text: string
-  /** What limits its use. */
+  /** Says what limits the use of the command. */
   notice?: string
 }
 

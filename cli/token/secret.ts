@@ -19,7 +19,7 @@ export const textOf = ({ id, secret }: BootstrapToken): string => `${id}.${secre
 
 /** Holds the properties of a token that `token list` shows beside its text. */
 export interface TokenFacts {
-  /** RFC 3339. Absent: the token never expires. */
+  /** Tells when the token expires, in RFC 3339; absent if it never does. */
   expires?: string
   description?: string
   usages: readonly string[]

@@ -23,7 +23,7 @@ export class Adopted implements Supervised {
     this.ended = this.#untilGone(clock)
   }
 
-  /** Undefined where none runs. */
+  /** Returns the shim that runs; undefined if none does. */
   static shim(rootDir: string, clock: Clock): Adopted | undefined {
     return Adopted.#find(join(runtimeDir(rootDir), 'shim.pid'), clock)
   }

@@ -42,7 +42,7 @@ export interface ApiServersOptions {
   /** URL of the first server, which runs in this process. */
   url: string
   timeOriginMs: number
-  /** The machine's clock. */
+  /** Holds the machine's clock. */
   clock: Clock
   onTrouble(line: string): void
   /** Called for each server that is started. */

@@ -7,9 +7,9 @@ import type { PodsFate } from './pods-fate.ts'
 export interface ChildSpec {
   command: string
   args: readonly string[]
-  /** Its stdout and stderr are appended here. */
+  /** Names the file that its stdout and stderr are appended to. */
   logFile: string
-  /** Open descriptor of a pipe that another process holds. Default: a pipe that this one holds. */
+  /** Holds an open descriptor of a pipe that another process holds. By default this process holds the pipe. */
   stdin?: number | 'pipe'
   /** Open descriptor that it has as its descriptor 3. */
   passed?: number
@@ -51,7 +51,7 @@ export class Child implements Supervised {
     })
   }
 
-  /** While it runs. */
+  /** Returns the process ID while the process runs. */
   get pid(): number | undefined {
     return this.#isEnded ? undefined : this.#process.pid
   }
@@ -65,15 +65,13 @@ export class Child implements Supervised {
     if (!this.#isEnded) this.#process.kill(signal)
   }
 
-  /**
-   * All that the shim needs to clean up and go: closes its stdin, or asks by SIGTERM where another process holds that.
-   */
+  /** Lets the shim clean up and exit: closes its stdin, or sends SIGTERM if another process holds the pipe. */
   release(): void {
     if (this.#process.stdin) this.#process.stdin.destroy()
     else this.signal('SIGTERM')
   }
 
-  /** At once; resolves when it has ended. */
+  /** Kills the process at once; resolves when it has ended. */
   async kill(): Promise<void> {
     this.signal('SIGKILL')
     await this.ended

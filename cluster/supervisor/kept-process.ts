@@ -4,7 +4,7 @@ import { Child, type ChildSpec, type Ending, type Supervised } from './child.ts'
 export interface KeptProcessOptions {
   spec: ChildSpec
   clock: Clock
-  /** One that was started ahead, or by the server before. */
+  /** Holds a process that was started ahead, or by the server before. */
   first?: Supervised
   /** Told of each, also of the first. */
   onStart?(child: Supervised): void
@@ -37,7 +37,7 @@ export class KeptProcess {
     this.#watch()
   }
 
-  /** Of the one that runs now. */
+  /** Returns the ID of the process that runs now. */
   get pid(): number | undefined {
     return this.#child.pid
   }

@@ -16,9 +16,9 @@ export interface KubeletSettings {
   /** Folder with all files of the cluster; containers cannot see it. */
   clusterRoot: string
   pki: ClusterPki
-  /** URLs of all API servers. */
+  /** Lists URLs of all API servers. */
   urls: readonly string[]
-  /** When the cluster's time began to run at its own pace; whole seconds. */
+  /** Tells when the cluster's time began to run at its own pace, in whole seconds. */
   timeOriginMs: number
 }
 

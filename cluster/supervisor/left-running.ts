@@ -27,13 +27,13 @@ export class LeftRunning<Place extends object> {
     return this.#guardian?.lifeLine
   }
 
-  /** Where the process of the server before listens; undefined for the first server. */
+  /** Returns where the process of the server before listens; undefined for the first server. */
   place(): Place | undefined {
     const left = this.#read()
     return left?.guardian === this.#guardian?.pid && this.#guardian?.restarts ? left?.place : undefined
   }
 
-  /** That process, if it still runs. */
+  /** Returns the process of the server before, if it still runs. */
   process(clock: Clock): Adopted | undefined {
     const left = this.place() && this.#read()
     return left && Adopted.of(left.holder, clock)

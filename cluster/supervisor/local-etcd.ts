@@ -32,7 +32,7 @@ export const etcdLog = ({ logs }: Pick<StateDirectory, 'logs'>): string => join(
 
 export interface LocalEtcdOptions {
   state: Pick<StateDirectory, 'root' | 'logs'>
-  /** The machine's clock. */
+  /** Holds the machine's clock. */
   clock: Clock
   onTrouble(line: string): void
   /** Called for each etcd that is started. */

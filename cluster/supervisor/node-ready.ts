@@ -16,7 +16,7 @@ export interface NodeReadyOptions {
    * The cluster's loops, as `--controllers` has them: where one takes the taint of a new node away, that is waited for.
    */
   controllers?: readonly string[]
-  /** Where the reason stands when it takes longer. */
+  /** Names the log that has the reason if the node takes longer. */
   logFile: string
 }
 

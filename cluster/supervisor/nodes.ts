@@ -24,18 +24,18 @@ export interface RealNode {
 
 export interface NodesOptions {
   settings: ClusterSettings
-  /** Of the whole cluster. */
+  /** Holds the state folder of the whole cluster. */
   state: StateDirectory
   pki: ClusterPki
-  /** Of all API servers. */
+  /** Lists URLs of all API servers. */
   urls: readonly string[]
-  /** The machine's. */
+  /** Holds the machine's clock. */
   clock: Clock
-  /** The cluster's own; of simulated nodes. */
+  /** Holds the cluster's own clock, which simulated nodes use. */
   clusterClock: Clock
   timeOriginMs: number
   client: Client
-  /** As the kubelet of a simulated node, without the network. */
+  /** Returns a client that acts as the kubelet of a simulated node, without the network. */
   nodeClient(name: string): Client
   log: Logger
   onTrouble(line: string): void
@@ -43,7 +43,7 @@ export interface NodesOptions {
   onKubelet?(): void
   /** Names of nodes within this process, whose containers are timers. */
   simulated: readonly string[]
-  /** Their pods tell each step. */
+  /** If true, simulated pods report each step. */
   simulatedSteps?: boolean
   /** Each of them has an HTTPS API as real ones have, for `kubestage node`. */
   simulatedApi?: boolean

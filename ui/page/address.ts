@@ -14,7 +14,7 @@ export interface Address {
   /** Filters pods by labels, or by words. */
   filter: string
   grouping: Grouping
-  /** Absent: the whole record. */
+  /** Holds the stretch of time; absent for the whole record. */
   window?: TimeWindow
 }
 

@@ -15,11 +15,11 @@ export interface PodPaneProps {
   pod: PodStory
   nowMs: number
   address: Address
-  /** Whether a cluster can be asked for logs. */
+  /** Says whether a cluster can be asked for logs. */
   isLive: boolean
-  /** Why requests were lost, and what to change. */
+  /** Says why requests were lost, and what to change. */
   blame: string
-  /** Actions on the pod. */
+  /** Holds the actions on the pod. */
   actions: JSX.Element | null
   close(): void
   show(tab: 'One death' | 'Object'): void

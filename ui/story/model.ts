@@ -78,7 +78,7 @@ export interface Death {
   used: string
   phase: string
   asks: Ask[]
-  /** When the last Service stopped offering the pod. */
+  /** Tells when the last Service stopped offering the pod. */
   endpointRemovedMs?: number
   containers: ContainerDeath[]
 }
@@ -94,18 +94,18 @@ export interface PodStory {
   workload: string
   phases: Interval<PodPhase>[]
   marks: Mark[]
-  /** Events about the pod, in their own words. */
+  /** Lists events about the pod, with their texts. */
   events: { atMs: number; text: string }[]
   deaths: Death[]
   /** User who asked for an eviction that has not begun yet. */
   evictor?: string
   reason: string
   restarts: number
-  /** Grace period of the pod, from its deletion. */
+  /** Holds the grace period of the pod, from its deletion on. */
   grace?: { startMs: number; endMs: number }
   /** Final phase of the pod; empty while it runs. */
   endPhase: string
-  /** When the pod's last process ended. */
+  /** Tells when the pod's last process ended. */
   processEndMs?: number
   endpointRemovedMs?: number
   /** Services that have offered the pod. */
@@ -155,7 +155,7 @@ export interface JournalRow {
   /** Requests per second since the epoch. */
   seconds: Map<number, number>
   mostPerSecond: number
-  /** Since when the user repeats the same write in a hot loop. */
+  /** Tells since when the user repeats the same write in a hot loop. */
   hotMs?: number
 }
 

@@ -33,9 +33,9 @@ import { newWorkload, seeWorkload, workloadGone, workloadKinds } from './workloa
 export class Story {
   title = ''
   writer = ''
-  /** Why parts of the record cannot be read; empty if all can. */
+  /** Says why parts of the record cannot be read; empty if all can. */
   problem = ''
-  /** Times of the first and the last line. */
+  /** Holds the time of the first line; `endMs` that of the last. */
   startMs = 0
   endMs = 0
   /** Number of lines so far: a change means that the story changed. */

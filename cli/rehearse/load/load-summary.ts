@@ -4,9 +4,9 @@ export interface LoadSummary {
   sent: number
   lost: number
   cut: number
-  /** How long the slowest answer took, in seconds. */
+  /** Counts the seconds of the slowest answer. */
   slowestSeconds: number
-  /** How much longer the pod should have served, in seconds; with lost requests only. */
+  /** Counts the seconds that the pod should have served longer; only with lost requests. */
   missingSeconds?: number
 }
 

@@ -22,7 +22,7 @@ export interface Stage {
   untilKilling(targets: readonly Required<ObjectRef>[]): Promise<void>
   /** Kills it; resolves when another runs. */
   restartKubelet(): Promise<void>
-  /** For a client that records the cluster meanwhile. */
+  /** Adds lines of a client that records the cluster meanwhile. */
   addToRecord(lines: readonly RecordLine[]): Promise<void>
   askNode(word: 'shutdown' | 'return'): Promise<void>
   close(): Promise<void>

@@ -12,9 +12,9 @@ import { openSickbay, type Sickbay } from './sickbay.ts'
 import { openStage, type Stage } from './stage.ts'
 
 export interface StagesOptions {
-  /** Settings of each cluster, except its pace and its folder. */
+  /** Holds the settings of each cluster, except its pace and its folder. */
   settings: Omit<ClusterSettings, 'stateDir' | 'port' | 'timeScale'>
-  /** The machine's clock. */
+  /** Holds the machine's clock. */
   clock: Clock
   workloads: readonly Workload[]
   /** Objects that the cluster gets beside the workloads. */

@@ -7,7 +7,7 @@ import type { Thresholds } from './thresholds.ts'
 
 /** Describes the conditions under which a death was observed. */
 export interface Pace {
-  /** Speed of the cluster's time, as a multiple of the machine's. */
+  /** Holds the speed of the cluster's time, as a multiple of the machine's. */
   scale: number
   thresholds: Thresholds
   endpointDelayMs: number

@@ -17,7 +17,7 @@ export interface Observation {
   /** Present only if the pod was to be restarted. */
   comesBack?: boolean
   load?: LoadSummary
-  /** The load by time, in intervals. */
+  /** Holds the load by time, in intervals. */
   loads?: RecordedLoad[]
 }
 

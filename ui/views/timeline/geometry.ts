@@ -10,11 +10,11 @@ export type Grouping = 'workload' | 'node'
 export interface Row {
   key: string
   label: string
-  /** Absent in the heading of a group. */
+  /** Holds the pod; absent in the heading of a group. */
   pod?: PodStory
   /** Requests that the pod lost. */
   losses?: readonly LossRun[]
-  /** The node of the pod. */
+  /** Holds the node of the pod. */
   node?: NodeStory
 }
 

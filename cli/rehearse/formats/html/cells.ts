@@ -11,13 +11,13 @@ export interface Cell {
   way: string
   status: Status
   findings: readonly Finding[]
-  /** Absent for the check of the manifest. */
+  /** Holds the rehearsal; absent for the check of the manifest. */
   rehearsal?: Rehearsal
 }
 
 export interface Column {
   workload: WorkloadReport
-  /** By the name of the way. */
+  /** Maps names of ways to their cells. */
   cells: Map<string, Cell>
 }
 
