@@ -18,6 +18,7 @@ const program = {
     ...serverProgramOptions,
     controllers: apiServerOptions.controllers,
     nodeMonitorGracePeriod: apiServerOptions.nodeMonitorGracePeriod,
+    clusterCidr: apiServerOptions.clusterCidr,
     scheduler: option(flag, { default: true, help: 'Run the scheduler; without it pods stay Pending' }),
     ...electionOptions,
   },

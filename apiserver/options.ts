@@ -8,6 +8,7 @@ import {
   mustBe,
   names,
   oneOf,
+  orNone,
   path,
   patterns,
   port,
@@ -81,6 +82,10 @@ export const apiServerOptions = {
   nodeMonitorGracePeriod: option(duration, {
     default: 50_000,
     help: 'How long a node may be silent until it counts as lost',
+  }),
+  clusterCidr: option(orNone(cidr), {
+    default: '',
+    help: 'Range out of which each node gets 256 addresses for its pods (default: none; with --network pod one that is free)',
   }),
   timeScale: timeScaleOption,
   logLevel: option(oneOf(...levels), { default: 'info', help: 'How much to log' }),

@@ -37,6 +37,8 @@ export interface ControlPlaneOptions extends Partial<Limits>, Partial<ElectionFl
   terminationTtl?: number
   /** Milliseconds that a node may be silent. */
   nodeMonitorGracePeriod?: number
+  /** The range out of which each node gets one for its pods. Absent or empty: they get none. */
+  clusterCidr?: string
   scheduler: boolean
   /**
    * In the form of kube-controller-manager's `--controllers`; `false`: the server stands alone, and pods need no
@@ -94,7 +96,7 @@ const nodeUser = (name: string): User => ({
 
 /** An API server with its controllers in one process; the controllers know nothing of it but a client. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { host, pki, clock, log } = options
+  const { host, pki, clock, log, controllers: chosen, clusterCidr } = options
   const election = await electionFor(options)
   const storage = await openFor(options)
   const server = await startApiServer({
@@ -122,7 +124,6 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   })
   const url = `https://${urlHost(host)}:${server.port}`
   try {
-    const { controllers: chosen } = options
     const start = chosen === false ? startNone : (await import('../controllers/index.ts')).startControllers
     const controllers = await start({
       client: server.client(controllerManager, { exact: true }),
@@ -135,6 +136,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       termClient: ({ leader }) => server.client(controllerManager, { exact: true, leader }),
       featureGates: options.featureGates,
       nodeMonitorGraceMs: options.nodeMonitorGracePeriod,
+      clusterCidr,
       ca: pki.ca,
       serverUrl: options.controlPlaneEndpoint || options.joinUrl || url,
       keepsServerUrl: !options.controlPlaneEndpoint && server.otherServers() > 0,

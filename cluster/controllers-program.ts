@@ -36,6 +36,7 @@ export interface ControllersProgramOptions extends Partial<ElectionFlags>, Signi
   scheduler: boolean
   featureGates: FeatureGates
   nodeMonitorGracePeriod: number
+  clusterCidr: string
   /** A PEM file; empty: the CA of `access`. */
   rootCaFile: string
   volumesDir: string
@@ -75,6 +76,7 @@ export async function startControllersProgram(options: ControllersProgramOptions
     chosen: options.controllers,
     featureGates: options.featureGates,
     nodeMonitorGraceMs: options.nodeMonitorGracePeriod,
+    clusterCidr: options.clusterCidr,
     ca,
     rootCa: options.rootCaFile ? pem('--root-ca-file', options.rootCaFile) : options.access.ca,
     volumeFolders: foldersIn(resolve(options.volumesDir)),

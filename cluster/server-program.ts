@@ -15,7 +15,7 @@ import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
 import { type ControlPlane, type ControlPlaneOptions, firstAddress, startControlPlane } from './control-plane.ts'
 import { explainListening } from './explain-listening.ts'
 
-const { controllers: _, nodeMonitorGracePeriod: _grace, ...ofServer } = apiServerOptions
+const { controllers: _, nodeMonitorGracePeriod: _grace, clusterCidr: _range, ...ofServer } = apiServerOptions
 
 /** Defines the options of an API server that has no state folder of its own. */
 export const serverProgramOptions = {
@@ -55,7 +55,7 @@ export interface ServerProgram {
 /** Starts an API server with the loops that are chosen, and writes kubeconfigs for its clients. */
 export async function startServerProgram(
   resolved: Pick<Resolved<typeof serverProgramOptions>, 'origins' | 'file'> & { values: ServerValues },
-  loops: Pick<ControlPlaneOptions, 'controllers' | 'scheduler' | 'nodeMonitorGracePeriod'>,
+  loops: Pick<ControlPlaneOptions, 'controllers' | 'scheduler' | 'nodeMonitorGracePeriod' | 'clusterCidr'>,
 ): Promise<ServerProgram> {
   const { values } = resolved
   const { host, serviceCidr, certDir, nodeName, logLevel, tlsSan, controlPlaneEndpoint } = values

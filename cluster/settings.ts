@@ -87,6 +87,10 @@ export const clusterOptions = {
     default: 'auto',
     help: "Whether a container's processes have their own namespaces; auto: where the machine allows it",
   }),
+  network: option(oneOf('host', 'pod'), {
+    default: 'host',
+    help: "Whether each pod has a network of its own, or shares the machine's",
+  }),
   hostFiles: option(flag, {
     default: false,
     help: "Containers write to the machine's own files; volumes are mounted only where it has their place",

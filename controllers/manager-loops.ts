@@ -16,6 +16,7 @@ import { startEndpointsController } from './endpoints/endpoints-controller.ts'
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts'
 import { startJobController } from './job/job-controller.ts'
 import { startNamespaceController } from './namespace/namespace-controller.ts'
+import { startNodeIpam } from './node-ipam.ts'
 import { startNodeLifecycle } from './node-lifecycle/node-lifecycle.ts'
 import { startPodGarbageCollector } from './pod-gc.ts'
 import { replicaSetFlavor, replicationControllerFlavor } from './replica-set/flavors.ts'
@@ -40,6 +41,8 @@ export interface ManagerOptions {
   chosen?: readonly string[]
   /** A node that is silent for longer counts as lost; by default 50 s. */
   nodeMonitorGraceMs?: number
+  /** The range out of which each node gets one for its pods. Absent or empty: they get none. */
+  clusterCidr?: string
   /** Signs certificate requests with its key. Without it they are not signed. */
   ca?: KeyPair
   /**
@@ -71,6 +74,7 @@ export function startManagerLoops(context: ControllerContext, options: ManagerOp
     'namespace-controller': () => startNamespaceController(context, resources),
     'garbage-collector-controller': () => startGarbageCollector(context, resources),
     'node-lifecycle-controller': () => startNodeLifecycle(context, { monitorGraceMs: options.nodeMonitorGraceMs }),
+    'node-ipam-controller': () => (options.clusterCidr ? startNodeIpam(context, options.clusterCidr) : undefined),
     'replicaset-controller': () => startReplicaSetController(context, replicaSetFlavor),
     'replicationcontroller-controller': () => startReplicaSetController(context, replicationControllerFlavor),
     'daemonset-controller': () => startDaemonSetController(context),

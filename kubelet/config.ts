@@ -83,6 +83,10 @@ export const kubeletOptions = {
     default: 'auto',
     help: "Whether a container's processes have their own namespaces; auto: where the machine allows it",
   }),
+  network: option(oneOf('host', 'pod'), {
+    default: 'host',
+    help: "Whether each pod has a network of its own, or shares the machine's",
+  }),
   hiddenPaths: option(names, {
     default: [],
     help: 'Files and folders that no container sees, beside --root-dir, --kubeconfig and the key of --tls-private-key-file',

@@ -11,7 +11,7 @@ export function configuredKubelet(config: KubeletConfig, capabilities: RuntimeCa
   return {
     nodeName: config.nodeName,
     nodeIP: config.nodeIp,
-    podCidr: config.podCidr,
+    podCidr: config.network === 'pod' && config.podCidr === 'auto' ? 'node' : config.podCidr,
     nodeLabels: { ...capabilityLabels(capabilities), ...config.nodeLabels },
     ...(config.staticPodPath && { staticPodPath: path.resolve(config.staticPodPath) }),
     maxPods: config.maxPods,

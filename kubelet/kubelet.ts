@@ -29,6 +29,7 @@ import { createNodeControls, type NodeControls } from './node/node-controls.ts'
 import { NodeRegistration, nodeReference } from './node/node-registration.ts'
 import { nodeObject } from './node/node-status.ts'
 import { type PodCidr, PodNetwork } from './node/pod-network.ts'
+import { serveApi } from './node/serve-api.ts'
 import { type ShutdownGroup, twoGroups } from './node/shutdown.ts'
 import { createUplink } from './node/uplink.ts'
 import { isMirror, isStatic } from './pod/static-pod.ts'
@@ -153,6 +154,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     podCidr: options.podCidr ?? 'auto',
     isKubestage: options.isKubestage,
     runtime,
+    serve: async () => runtime.network && options.apiServer && serveApi(runtime.network, client, options.apiServer),
     onShared(cidr, why) {
       const message = `Pods share the node's address, not one of ${cidr}: ${why}. Run "ip route add local ${cidr} dev lo" as root, and restart the kubelet`
       log.warn({}, message)
@@ -247,7 +249,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     ],
   })
   const sysctls = {
-    sharesNetwork: options.podFiles ?? true,
+    sharesNetwork: (options.podFiles ?? true) && !runtime.network,
     sharesIpc: !runtime.ownIpc,
     allowed: options.allowedUnsafeSysctls,
   }
@@ -340,6 +342,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     shutdown: controls.endPods,
     async close() {
       uplink.close()
+      network.close()
       eviction.close()
       stopReports?.()
       stopLease()

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { quantityValue } from '../shared/api/quantity.ts'
 import type { Clock } from '../shared/clock/clock.ts'
+import { ConfigError } from '../shared/config/option.ts'
 import type { Logger } from '../shared/log/log.ts'
 import type { KubeletConfig } from './config.ts'
 import { createLossMark, type LossMark } from './node/loss-mark.ts'
@@ -56,6 +57,8 @@ async function createProcesses({ config, clock, log }: RuntimeOptions, images: I
   const { createProcessRuntime, possibleIsolation } = await import('./runtime/process/index.ts')
   const capabilities: RuntimeCapabilities =
     config.isolation === 'none' ? { isolation: 'none', files: 'host' } : await possibleIsolation(config)
+  const ownNetworks = config.network === 'pod'
+  if (ownNetworks) await refuseWithoutNetworks(capabilities)
   if (capabilities.files === 'host')
     log.warn({ files: 'host' }, 'containers see all files of this machine, keys among them')
   return createProcessRuntime({
@@ -64,12 +67,19 @@ async function createProcesses({ config, clock, log }: RuntimeOptions, images: I
     images,
     nodeIP: config.nodeIp,
     supervised: config.supervised,
+    ownNetworks,
     hidden: secretPlaces(config),
     layerBytes: quantityValue(config.containerLayerSize),
     logs: { fileBytes: quantityValue(config.containerLogMaxSize), files: config.containerLogMaxFiles },
     capabilities,
     warn: (message, fields) => log.warn(fields, message),
   })
+}
+
+async function refuseWithoutNetworks({ isolation }: RuntimeCapabilities): Promise<void> {
+  const { whyNoNetworks } = await import('./runtime/process/network/door.ts')
+  const why = isolation === 'pod' ? await whyNoNetworks() : 'pods have no namespaces here (isolation none)'
+  if (why) throw new ConfigError(`--network pod cannot be had on this machine: ${why}; use --network host`)
 }
 
 async function openImages({ rootDir, image, imagePath, imageStopSignal }: KubeletConfig): Promise<Images> {

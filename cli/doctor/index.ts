@@ -6,7 +6,7 @@ import { command } from '../command.ts'
 import { outputOption, printData } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
 import type { Finding } from './finding.ts'
-import { cgroups, containers, perl, program, terminals } from './machine.ts'
+import { cgroups, containers, networks, perl, program, terminals } from './machine.ts'
 import { listening, stateFolder } from './place.ts'
 import { podPorts } from './pod-ports.ts'
 import { docker, kubectl } from './tools.ts'
@@ -26,6 +26,7 @@ export default command({
       program(),
       perl(),
       containers(),
+      networks(),
       cgroups(),
       terminals(),
       stateFolder(stateDir),

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { version } from '../../cluster/package.ts'
 import { tryProgram } from '../../cluster/supervisor/try-program.ts'
 import { possibleIsolation } from '../../kubelet/runtime/process/launch/isolation.ts'
+import { whyNoNetworks } from '../../kubelet/runtime/process/network/door.ts'
 import { whyRefused } from '../../shared/config/system-errors.ts'
 import type { Finding } from './finding.ts'
 
@@ -57,6 +58,15 @@ export async function containers(): Promise<Finding> {
   } finally {
     rmSync(rootDir, { recursive: true, force: true })
   }
+}
+
+/** Reports whether pods can have networks of their own (`--network pod`). */
+export async function networks(): Promise<Finding> {
+  const name = 'networks'
+  const why = await whyNoNetworks()
+  if (!why) return { name, state: 'good', found: '--network pod gives each pod a network of its own' }
+  const found = `pods share the network of the machine: ${why}`
+  return { name, state: 'degraded', found, remedy: 'for --network pod use Linux, as root (docs/network.md)' }
 }
 
 /** Told because people ask: nothing here uses them. */

@@ -39,6 +39,7 @@ export default command({
       help: 'Run control loops and scheduler only while this process holds their Leases',
     }),
     nodeMonitorGracePeriod: apiServerOptions.nodeMonitorGracePeriod,
+    clusterCidr: apiServerOptions.clusterCidr,
     clusterSigningCertFile: option(path, {
       default: '',
       help: "PEM file of the CA that signs nodes' certificates; default: ca.crt of --cert-dir",

@@ -49,6 +49,7 @@ export function writeKubeletFiles({ settings, state, clusterRoot, pki, urls, tim
     imageStopSignal: settings.imageStopSignal,
     maxPods: settings.maxPods,
     isolation: settings.isolation,
+    network: settings.network,
     hostFiles: settings.hostFiles,
     hiddenPaths: [clusterRoot, ...databaseFiles(settings)],
     allowedUnsafeSysctls: settings.allowedUnsafeSysctls,

@@ -1,8 +1,9 @@
-import { connect, constants } from 'node:http2'
+import { type ClientHttp2Session, connect, constants } from 'node:http2'
 import { Gathered } from '../../shared/client/gathered.ts'
 import { hostPort } from '../../shared/client/network-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { type ActionOptions, type ActionResult, type ActionTarget, CANCELED } from './action.ts'
+import { networkFor } from './dial.ts'
 
 const serving = 1
 const statusNames = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN']
@@ -31,11 +32,11 @@ export async function runGrpc(
   const giveUp = () => fail(CANCELED)
   signal?.addEventListener('abort', giveUp)
   if (signal?.aborted) giveUp()
-  const session = connect(`http://${address}`)
+  const session = await sessionWith(target, port, timeoutMs)
   // A refused connection is tried again until the time is over, as gRPC does: the timer speaks for it.
-  session.on('error', () => {})
+  session?.on('error', () => {})
   // A server of another protocol never gets here: a gRPC connection is ready after both prefaces.
-  session.once('remoteSettings', () => {
+  session?.once('remoteSettings', () => {
     connected = true
     const stream = session.request({
       [constants.HTTP2_HEADER_METHOD]: 'POST',
@@ -68,8 +69,21 @@ export async function runGrpc(
   const result = await promise
   signal?.removeEventListener('abort', giveUp)
   timer.cancel()
-  session.destroy()
+  session?.destroy()
   return result
+}
+
+/** Undefined where the pod's own network refuses the connection. */
+async function sessionWith(
+  { runtime, podIP: host }: ActionTarget,
+  port: number,
+  timeoutMs: number,
+): Promise<ClientHttp2Session | undefined> {
+  const url = `http://${hostPort(host, port)}`
+  const network = networkFor(runtime, host)
+  if (!network) return connect(url)
+  const socket = await network.connect({ host, port, timeoutMs }).catch(() => undefined)
+  return socket && connect(url, { createConnection: () => socket })
 }
 
 /** HealthCheckRequest{service = 1}, behind gRPC's five bytes. */

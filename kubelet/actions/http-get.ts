@@ -1,8 +1,12 @@
 import https from 'node:https'
+import { Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import type { HTTPGetAction } from '../../shared/api/types.ts'
 import { dialError } from '../../shared/client/network-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import type { NodeNetwork } from '../runtime/network/node-network.ts'
 import { type ActionOptions, type ActionResult, type ActionTarget, CANCELED } from './action.ts'
+import { LONGEST_MS, networkFor } from './dial.ts'
 import { type HttpRequest, httpRequest, urlOf } from './http-request.ts'
 
 /** An import would load all that node:http exports, among it 16 MB of fetch and WebSocket that are not used here. */
@@ -21,6 +25,11 @@ interface Answer {
   status: number
   body: string
   location?: string
+}
+/** How a request goes: until the signal aborts, and in the node's network where the pod has one of its own. */
+interface Way {
+  signal: AbortSignal
+  network: NodeNetwork | undefined
 }
 class PlainHttpError extends Error {}
 class TimeoutError extends Error {}
@@ -42,7 +51,8 @@ export async function runHttpGet(
       : options.clock.machine.setTimer(options.timeoutMs, () => deadline.abort(new TimeoutError()))
   const signal = options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal
   try {
-    return judge(await getWithFallback(first, signal, options), options)
+    const network = networkFor(target.runtime, first.host)
+    return judge(await getWithFallback(first, { signal, network }, options), options)
   } catch (error) {
     const outcome = error instanceof TimeoutError ? 'timeout' : 'failure'
     return { outcome, output: '', message: `Get "${urlOf(first)}": ${textOf(error as Error, first)}` }
@@ -52,20 +62,20 @@ export async function runHttpGet(
 }
 
 /** A hook's server that turns out to speak plain HTTP is asked so, without the credentials that were meant for TLS. */
-async function getWithFallback(request: HttpRequest, signal: AbortSignal, { purpose }: ActionOptions): Promise<Answer> {
+async function getWithFallback(request: HttpRequest, way: Way, { purpose }: ActionOptions): Promise<Answer> {
   try {
-    return await follow(request, signal)
+    return await follow(request, way)
   } catch (error) {
     if (!(error instanceof PlainHttpError) || purpose !== 'hook') throw error
     const headers = request.headers.filter(([name]) => name !== 'Authorization')
-    return follow({ ...request, scheme: 'http', headers }, signal)
+    return follow({ ...request, scheme: 'http', headers }, way)
   }
 }
 
-async function follow(request: HttpRequest, signal: AbortSignal): Promise<Answer> {
+async function follow(request: HttpRequest, way: Way): Promise<Answer> {
   let current = request
   for (let redirects = 0; ; redirects++) {
-    const answer = await get(current, signal)
+    const answer = await get(current, way)
     if (answer.location === undefined) return answer
     const next = new URL(answer.location, urlOf(current))
     if (next.hostname !== new URL(urlOf(request)).hostname) return answer
@@ -88,7 +98,7 @@ function redirected(from: HttpRequest, { protocol, port, pathname, search }: URL
   return { ...target, headers }
 }
 
-function get(request: HttpRequest, signal: AbortSignal): Promise<Answer> {
+function get(request: HttpRequest, { signal, network }: Way): Promise<Answer> {
   const { scheme, host, port, path } = request
   return new Promise((resolve, reject) => {
     const module = scheme === 'https' ? https : http
@@ -97,7 +107,7 @@ function get(request: HttpRequest, signal: AbortSignal): Promise<Answer> {
       port,
       path,
       signal,
-      agent: false,
+      ...(network ? { createConnection: connectionIn(network, request) } : { agent: false }),
       setHost: false,
       setDefaultHeaders: false,
       rejectUnauthorized: false,
@@ -124,6 +134,16 @@ function get(request: HttpRequest, signal: AbortSignal): Promise<Answer> {
     outgoing.end()
   })
 }
+
+const connectionIn =
+  (network: NodeNetwork, { scheme, host, port }: HttpRequest) =>
+  (_: object, done: (error: Error | null, socket: Socket) => void): undefined => {
+    const secured = (socket: Socket) => connectTls({ socket, rejectUnauthorized: false })
+    network.connect({ host, port, timeoutMs: LONGEST_MS }).then(
+      (socket) => done(null, scheme === 'https' ? secured(socket) : socket),
+      (error: Error) => done(error, new Socket()),
+    )
+  }
 
 function requestError(error: NodeJS.ErrnoException, signal: AbortSignal, { scheme }: HttpRequest): Error {
   if (signal.aborted) return signal.reason instanceof Error ? signal.reason : new Error(CANCELED)

@@ -1,8 +1,8 @@
-import { connect } from 'node:net'
 import type { TCPSocketAction } from '../../shared/api/types.ts'
 import { dialError, hostPort } from '../../shared/client/network-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { type ActionOptions, type ActionResult, type ActionTarget, CANCELED } from './action.ts'
+import { dial } from './dial.ts'
 import { resolvePort } from './port.ts'
 
 /** Succeeds if the port is open. The connection is closed at once. Upstream: pkg/probe/tcp. */
@@ -14,9 +14,9 @@ export async function runTcpSocket(
   const host = action.host || target.podIP
   const port = resolvePort(action.port, target)
   const { promise, resolve } = Promise.withResolvers<ActionResult>()
-  const socket = connect({ host, port })
-  socket.once('connect', () => resolve({ outcome: 'success', output: '', message: '' }))
-  socket.once('error', (error) => resolve({ outcome: 'failure', output: '', message: dialError(error, host, port) }))
+  const close = dial(target.runtime, { host, port, timeoutMs: options.timeoutMs }, (error) =>
+    resolve({ outcome: error ? 'failure' : 'success', output: '', message: error ? dialError(error, host, port) : '' }),
+  )
   const timer =
     options.timeoutMs === undefined
       ? undefined
@@ -30,6 +30,6 @@ export async function runTcpSocket(
   const result = await promise
   signal?.removeEventListener('abort', giveUp)
   timer?.cancel()
-  socket.destroy()
+  close()
   return result
 }

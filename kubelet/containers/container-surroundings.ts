@@ -59,6 +59,7 @@ export class ContainerSurroundings {
       clock,
       nodeIP,
       apiServer,
+      servesCluster: runtime.network !== undefined,
       machine,
       onError: (error) => options.warn(error, 'services could not be watched'),
     })
@@ -100,12 +101,15 @@ export class ContainerSurroundings {
 
   /** Returns the container's mounts. Throws for a volume that cannot be mounted. */
   mounts(pod: Pod, container: Container, { env, podIP }: { env: Record<string, string>; podIP: string }): Mount[] {
-    const { podFiles, rootDir } = this.#options
+    const { podFiles, rootDir, runtime } = this.#options
     if (!podFiles) return []
     const volumePath: VolumeManager['path'] = (...of) => this.#volumes.path(...of)
     const volumeMounts = containerMounts(pod, container, { env, volumePath })
     if (!this.#canMount) return volumeMounts
-    const written = [hostsMount(pod, container, podIP, rootDir), resolverMount(pod, container, rootDir)]
+    const written = [
+      hostsMount(pod, container, { podIP, rootDir, ownNetwork: runtime.network !== undefined }),
+      resolverMount(pod, container, rootDir),
+    ]
     return [...written.filter((mount) => mount !== undefined), ...volumeMounts]
   }
 

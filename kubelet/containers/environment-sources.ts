@@ -14,6 +14,7 @@ export interface EnvironmentSourcesOptions {
   clock: Clock
   nodeIP: string
   apiServer: URL | undefined
+  servesCluster: boolean
   machine: MachineFacts
   onError(error: unknown): void
 }
@@ -24,7 +25,7 @@ export interface LiveEnvironmentSources extends EnvironmentSources {
 
 /** Services are watched, as every pod needs them; config maps and secrets are read when a container starts. */
 export function createEnvironmentSources(options: EnvironmentSourcesOptions): LiveEnvironmentSources {
-  const { client, clock, machine, nodeIP, apiServer, onError } = options
+  const { client, clock, machine, nodeIP, apiServer, servesCluster, onError } = options
   const informer = startInformer<Service>({
     client,
     clock,
@@ -37,6 +38,7 @@ export function createEnvironmentSources(options: EnvironmentSourcesOptions): Li
   return {
     hostIP: nodeIP,
     ...(apiServer && { apiServer }),
+    servesCluster,
     time: ({ spec }) => timeVariables(clock, spec.terminationGracePeriodSeconds ?? 0),
     configMap: (namespace, name) => read<ConfigMap>(configMaps, namespace, name),
     secret: (namespace, name) => read<Secret>(secrets, namespace, name),

@@ -108,11 +108,13 @@ function serviceVariables({ metadata, spec }: Pod, sources: EnvironmentSources):
   const master = [...sources.services('default')].filter((service) => service.metadata.name === 'kubernetes')
   const own = spec.enableServiceLinks === false ? [] : [...sources.services(metadata.namespace ?? '')]
   for (const service of [...master, ...own]) Object.assign(env, variablesOf(service))
-  return { ...env, ...(sources.apiServer && addressVariables(sources.apiServer)) }
+  const isServed = sources.servesCluster && !spec.hostNetwork
+  return { ...env, ...(sources.apiServer && !isServed && addressVariables(sources.apiServer)) }
 }
 
 /**
- * Returns the variables by which clients in containers find the API server. The service's own address is not routed.
+ * Returns the variables by which clients in containers find the API server where the service's own address is not
+ * routed.
  */
 function addressVariables({ hostname, port }: URL): Record<string, string> {
   const number = port || '443'

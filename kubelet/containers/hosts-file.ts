@@ -15,25 +15,38 @@ export const hostnameOf = ({ metadata, spec }: Pod): string =>
  * again for each container. None for a container that mounts a file there itself, nor where the pod has no names of its
  * own (upstream: `makeMounts` in pkg/kubelet/kubelet_pods.go).
  */
-export function hostsMount(pod: Pod, container: Container, podIP: string, rootDir: string): Mount | undefined {
+export function hostsMount(
+  pod: Pod,
+  container: Container,
+  { podIP, rootDir, ownNetwork }: { podIP: string; rootDir: string; ownNetwork: boolean },
+): Mount | undefined {
   const { hostNetwork, hostAliases = [] } = pod.spec
   if (hostNetwork && hostAliases.length === 0) return undefined
   if (mountsItself(container, HOSTS)) return undefined
-  const text = hostsFile(pod, podIP, contents(HOSTS))
+  const text = hostsFile(pod, podIP, ownNetwork && !hostNetwork ? undefined : contents(HOSTS))
   return podFileMount(pod, { containerPath: HOSTS, name: 'etc-hosts', text, rootDir })
 }
 
-/** The pod's own names come first, then the machine's: its network is the pod's, too. */
-export function hostsFile(pod: Pod, podIP: string, machine: string): string {
+/** As upstream writes them for a pod that has a network of its own. */
+const USUAL = [
+  '127.0.0.1\tlocalhost',
+  '::1\tlocalhost ip6-localhost ip6-loopback',
+  'fe00::0\tip6-localnet',
+  'fe00::0\tip6-mcastprefix',
+  'fe00::1\tip6-allnodes',
+  'fe00::2\tip6-allrouters',
+]
+
+/** The pod's own names come first, then the machine's where its network is the pod's, too. */
+export function hostsFile(pod: Pod, podIP: string, machine: string | undefined): string {
   const { hostNetwork, hostAliases = [] } = pod.spec
   return [
     `# Kubernetes-managed hosts file${hostNetwork ? ' (host network)' : ''}.`,
+    ...(machine === undefined ? USUAL : []),
     ...(hostNetwork ? [] : [[podIP, ...ownNames(pod)].join('\t')]),
     ...(hostAliases.length > 0 ? ['', '# Entries added by HostAliases.'] : []),
     ...hostAliases.map(({ ip, hostnames = [] }) => [ip, ...hostnames].join('\t')),
-    '',
-    "# The machine's own.",
-    machine,
+    ...(machine === undefined ? [''] : ['', "# The machine's own.", machine]),
   ].join('\n')
 }
 

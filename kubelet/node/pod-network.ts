@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net'
 import type { Node } from '../../shared/api/types.ts'
 import type { ContainerRuntime, PodAddressing } from '../runtime/container-runtime.ts'
+import type { Served } from '../runtime/network/node-network.ts'
 
 /**
  * `auto`: `node` on an API server that is not Kubestage's, since that refuses endpoints with loopback addresses; else
@@ -13,6 +14,8 @@ export interface PodNetworkOptions {
   runtime: Pick<ContainerRuntime, 'usePodAddresses'>
   /** Resolves when the API server has answered; absent where it is known to be Kubestage's. */
   isKubestage?(): Promise<boolean>
+  /** Serves what pods find at fixed addresses, as soon as there is a network; default: nothing. */
+  serve?(): Promise<Served | undefined>
   /** Pods have to share the node's address, for this reason. */
   onShared(cidr: string, why: string): void
 }
@@ -26,10 +29,15 @@ export class PodNetwork {
   readonly #ready = Promise.withResolvers<void>()
   #cidr: string | undefined
   #waitsForNode = false
+  #served: Served | undefined
   #problem: string | undefined = 'the API server has not been reached yet'
 
   constructor(options: PodNetworkOptions) {
     this.#options = options
+  }
+
+  close(): void {
+    this.#served?.close()
   }
 
   /** Resolves when pods can start. */
@@ -66,11 +74,17 @@ export class PodNetwork {
   }
 
   async #use(addressing: PodAddressing): Promise<void> {
-    const { runtime, onShared } = this.#options
-    const why = await runtime.usePodAddresses(addressing)
-    if (why !== undefined) {
-      onShared(addressing, why)
-      await runtime.usePodAddresses('host')
+    const { runtime, serve, onShared } = this.#options
+    try {
+      const why = await runtime.usePodAddresses(addressing)
+      if (why !== undefined) {
+        onShared(addressing, why)
+        await runtime.usePodAddresses('host')
+      }
+      this.#served = await serve?.()
+    } catch (error) {
+      this.#problem = (error as Error).message
+      return
     }
     this.#problem = undefined
     this.#ready.resolve()

@@ -11,6 +11,8 @@ export interface EnvironmentSources {
    * Where the API server is, for clients in containers; without it they are told of the `kubernetes` service's address.
    */
   apiServer?: URL
+  /** Pods reach the address of the `kubernetes` service, unless they share the machine's network. */
+  servesCluster: boolean
   allocatable(): NodeAllocatable
   hostIP: string
   /** Returns the variables that a program needs to know about a clock that is not its own. */

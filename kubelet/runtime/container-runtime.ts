@@ -1,5 +1,6 @@
 import type { Duplex, Readable, Writable } from 'node:stream'
 import type { ContainerLimitName } from '../container-limits.ts'
+import type { NodeNetwork } from './network/node-network.ts'
 
 /**
  * Separates the kubelet from processes: a subset of CRI's verbs. The runtime knows no probe, hook, phase or HTTP; the
@@ -10,6 +11,8 @@ export interface ContainerRuntime {
   /** Name and version, shown in the node's status (`containerRuntimeVersion`). */
   readonly version: string
   capabilities(): RuntimeCapabilities
+  /** Present where pods have a network of their own, which is not the machine's. */
+  readonly network?: NodeNetwork
   /** A pod can set kernel parameters of an IPC namespace of its own. */
   readonly ownIpc: boolean
   /**
@@ -226,6 +229,8 @@ export interface Sandbox extends SandboxConfig {
   id: string
   /** The pod's address: its own, or the node's for hostNetwork. */
   ip: string
+  /** The pod's network is not the machine's. */
+  ownNetwork?: true
   state: 'ready' | 'notReady'
   createdAtMs: number
 }

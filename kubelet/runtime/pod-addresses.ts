@@ -1,4 +1,4 @@
-import type { AddressRange } from './address-range.ts'
+import type { AddressRange } from '../../shared/api/address-range.ts'
 
 /** Addresses of pods: counted up after the one at `last`, so that an address is not soon used again. */
 export class PodAddresses {
@@ -14,6 +14,11 @@ export class PodAddresses {
   keep(address: string): void {
     this.#used.add(address)
     this.#last = Math.max(this.#last, this.#range.indexOf(address) ?? -1)
+  }
+
+  /** An address that no pod gets. */
+  reserve(address: string): void {
+    this.#used.add(address)
   }
 
   take(): string {

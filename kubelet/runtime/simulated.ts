@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type Duplex, Readable, Writable } from 'node:stream'
+import { AddressRange } from '../../shared/api/address-range.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
-import { AddressRange } from './address-range.ts'
 import type {
   ContainerConfig,
   ContainerRecord,

@@ -17,6 +17,7 @@ export const controllerNames = [
   'garbage-collector-controller',
   'job-controller',
   'namespace-controller',
+  'node-ipam-controller',
   'node-lifecycle-controller',
   'persistentvolume-binder-controller',
   'persistentvolume-protection-controller',

@@ -152,6 +152,13 @@ function checkedCidr(value: unknown): string {
   return value as string
 }
 
+/** Accepts what another type accepts, or an empty text for none. */
+export const orNone = (type: OptionType<string>): OptionType<string> => ({
+  ...type,
+  fromText: (value) => (value === '' ? '' : type.fromText(value)),
+  fromFile: (value) => (value === '' ? '' : type.fromFile(value)),
+})
+
 export function oneOf<const Choice extends string>(...choices: Choice[]): OptionType<Choice> {
   const check = (value: unknown): Choice => {
     const found = choices.find((choice) => choice === value)

@@ -35,6 +35,7 @@ t.test('requests that are cut, damaged or endless', async (t) => {
       '0',
       '0',
       '-',
+      '-',
       'run',
       '4',
       'touch',
@@ -50,17 +51,18 @@ t.test('requests that are cut, damaged or endless', async (t) => {
   await t.test('ids, numbers and verbs that are none', async (t) => {
     const steps = ['run', '1', 'true']
     for (const words of [
-      ['run', '../../up', 'c', '0', '1', '0', '0', '-', ...steps],
-      ['run', 'a\nb', 'c', '0', '1', '0', '0', '-', ...steps],
-      ['run', '', 'c', '0', '1', '0', '0', '-', ...steps],
-      ['run', 'flags', 'id', '0', '1', 'x', '0', '-', ...steps],
-      ['run', 'namespace', 'id', '0', '1', '256', '0', '-', ...steps],
-      ['run', 'beside', 'id', '0', '1', '0', '-1', '-', ...steps],
-      ['run', 'steps', 'id', '0', '1', '0', '0', '-'],
+      ['run', '../../up', 'c', '0', '1', '0', '0', '-', '-', ...steps],
+      ['run', 'a\nb', 'c', '0', '1', '0', '0', '-', '-', ...steps],
+      ['run', '', 'c', '0', '1', '0', '0', '-', '-', ...steps],
+      ['run', 'flags', 'id', '0', '1', 'x', '0', '-', '-', ...steps],
+      ['run', 'namespace', 'id', '0', '1', '256', '0', '-', '-', ...steps],
+      ['run', 'beside', 'id', '0', '1', '0', '-1', '-', '-', ...steps],
+      ['run', 'steps', 'id', '0', '1', '0', '0', '-', '-'],
       ['run', 'short'],
       ['end', 'now'],
       ['stop'],
       ['forget', '../up'],
+      ['network', '../up'],
       ['input', '\0'],
     ])
       writeSync(requests, encodeRequest(words))
@@ -87,7 +89,7 @@ t.test('requests that are cut, damaged or endless', async (t) => {
 
   await t.test('a request that is too long is answered when it ends', async (t) => {
     const longest = 8 * 1024 * 1024
-    const words = ['run', 'long', 'long', '0', '1', '0', '0', '-', 'run', '2', 'true']
+    const words = ['run', 'long', 'long', '0', '1', '0', '0', '-', '-', 'run', '2', 'true']
     const line = Buffer.from(encodeRequest([...words, 'x'.repeat(longest + 1_000_000)]))
     for (let sent = 0; sent < line.length; ) sent += writeSync(requests, line, sent, line.length - sent)
     await until(() => heard.includes('failed\tlong\t'), { what: 'its refusal' })
@@ -96,7 +98,8 @@ t.test('requests that are cut, damaged or endless', async (t) => {
   })
 
   await t.test('what nobody wants any more is killed, also before its program has begun', async (t) => {
-    const run = (id: string) => encodeRequest(['run', id, id, '0', '1', '0', '0', '-', 'run', '2', 'sleep', '4711'])
+    const run = (id: string) =>
+      encodeRequest(['run', id, id, '0', '1', '0', '0', '-', '-', 'run', '2', 'sleep', '4711'])
     writeSync(requests, run('runs'))
     await until(() => heard.includes('started\truns\t'), { what: 'its start' })
     writeSync(requests, `${encodeRequest(['forget', 'runs'])}${run('late')}${encodeRequest(['forget', 'late'])}`)
@@ -107,7 +110,7 @@ t.test('requests that are cut, damaged or endless', async (t) => {
   })
 
   await t.test('what is whole is run', async (t) => {
-    writeSync(requests, encodeRequest(['run', 'whole', 'whole', '0', '1', '0', '0', '-', 'run', '1', 'true']))
+    writeSync(requests, encodeRequest(['run', 'whole', 'whole', '0', '1', '0', '0', '-', '-', 'run', '1', 'true']))
     await until(() => heard.includes('exited\twhole\t'), { what: 'its end' })
     t.match(heard, /started\twhole\t/)
   })

@@ -61,6 +61,7 @@ const sources: EnvironmentSources = {
   services: (namespace) => services.filter(({ metadata }) => metadata.namespace === namespace),
   allocatable: () => ({ cpu: '4', memory: '1073741824' }),
   hostIP: '127.0.0.1',
+  servesCluster: false,
   time: () => ({}),
 }
 const envOf = (container: Partial<Container>, subject = pod) =>
@@ -141,16 +142,24 @@ t.test('the names that a pod knows', (t) => {
 ${machine}`,
   )
   t.match(hostsFile(pod, '127.64.0.5', machine), /^127\.64\.0\.5\tp$/m)
+  const own = hostsFile(pod, '10.244.0.5', undefined)
+  t.match(own, '# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n')
+  t.match(own, '\n10.244.0.5\tp\n')
+  t.notMatch(own, machine)
   const container = { name: 'c' }
-  const mount = hostsMount(pod, container, '127.64.0.5', rootDir)
+  const mount = hostsMount(pod, container, { podIP: '127.64.0.5', rootDir: rootDir, ownNetwork: false })
   t.match(readFileSync(mount?.hostPath ?? '', 'utf8'), '127.64.0.5\tp\n')
-  hostsMount(pod, container, '127.64.0.6', rootDir)
+  hostsMount(pod, container, { podIP: '127.64.0.6', rootDir: rootDir, ownNetwork: false })
   t.match(readFileSync(mount?.hostPath ?? '', 'utf8'), '127.64.0.6\tp\n', 'a new address')
-  const own = { name: 'c', volumeMounts: [{ name: 'v', mountPath: '/etc/hosts/' }] }
-  t.equal(hostsMount(pod, own, '127.64.0.5', rootDir), undefined, 'a file of its own')
+  const mounting = { name: 'c', volumeMounts: [{ name: 'v', mountPath: '/etc/hosts/' }] }
+  t.equal(
+    hostsMount(pod, mounting, { podIP: '127.64.0.5', rootDir: rootDir, ownNetwork: false }),
+    undefined,
+    'a file of its own',
+  )
   const onHost: Pod = { ...pod, spec: { ...pod.spec, hostNetwork: true } }
   t.equal(
-    hostsMount(onHost, container, '127.0.0.1', rootDir),
+    hostsMount(onHost, container, { podIP: '127.0.0.1', rootDir: rootDir, ownNetwork: false }),
     undefined,
     'the machine’s network has the machine’s names',
   )

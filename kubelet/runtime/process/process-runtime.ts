@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
+import { AddressRange } from '../../../shared/api/address-range.ts'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { withinLimit } from '../../../shared/clock/within-limit.ts'
 import { logLink } from '../../pod/folders.ts'
-import { AddressRange } from '../address-range.ts'
 import {
   type ContainerConfig,
   type ContainerRecord,
@@ -35,7 +35,7 @@ import { type LogLimits, removeLog } from './containers/container-log.ts'
 import { Containers } from './containers/containers.ts'
 import { LayerWatch } from './containers/layer-watch.ts'
 import { Leftovers } from './containers/leftovers.ts'
-import { Sandboxes } from './containers/sandboxes.ts'
+import { networkOf, Sandboxes } from './containers/sandboxes.ts'
 import { stopContainer } from './containers/stop-container.ts'
 import { usageOf } from './containers/usage.ts'
 import { execLaunch } from './execs/exec-launch.ts'
@@ -45,6 +45,7 @@ import { shimLaunch, terminalLaunch } from './launch/launch.ts'
 import { tooLong, whyTooLong } from './launch/program-size.ts'
 import { programUser } from './launch/program-user.ts'
 import { MountedMemory } from './memory-folders.ts'
+import type { PodNetworks } from './network/pod-networks.ts'
 import { newId } from './new-id.ts'
 import { LocalRoute } from './ports/local-route.ts'
 import { connectToPod } from './ports/port-forward.ts'
@@ -65,6 +66,8 @@ export interface ProcessRuntimeOptions {
   /** The shim is our supervisor's child; otherwise we start one if none is there. */
   supervised: boolean
   capabilities: RuntimeCapabilities
+  /** Pods have a network of their own. */
+  ownNetworks?: boolean
   /** Files and folders that no container sees, beside `rootDir`. Absolute. */
   hidden?: readonly string[]
   /** Limits what a container's own layer holds; by default to half of the machine's memory. */
@@ -78,7 +81,8 @@ const startTimeoutMs = 30_000
 
 /** Containers as processes of this machine, started by the shim. */
 export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<ContainerRuntime> {
-  const runtime = new ProcessRuntime(options)
+  const networks = options.ownNetworks ? (await import('./network/pod-networks.ts')).PodNetworks : undefined
+  const runtime = new ProcessRuntime(options, networks)
   await runtime.connect()
   return runtime
 }
@@ -87,6 +91,7 @@ class ProcessRuntime implements ContainerRuntime {
   readonly version = 'kubestage://0.1.0'
   readonly memoryFolders?: MountedMemory
   readonly ownIpc: boolean
+  readonly network?: PodNetworks
   readonly #options: ProcessRuntimeOptions
   readonly #store: RecordStore
   readonly #shim: KeptShim
@@ -102,7 +107,7 @@ class ProcessRuntime implements ContainerRuntime {
   #isOff = false
   #isClosed = false
 
-  constructor(options: ProcessRuntimeOptions) {
+  constructor(options: ProcessRuntimeOptions, Networks: typeof PodNetworks | undefined) {
     const { rootDir, clock, supervised, nodeIP, capabilities, warn } = options
     const store = new RecordStore(runtimeDir(rootDir))
     this.#options = options
@@ -111,12 +116,14 @@ class ProcessRuntime implements ContainerRuntime {
     // Non-root users cannot enter a PID namespace with a process that is to be signalled.
     const shares = capabilities.isolation === 'pod' && !ordinaryIdentity()
     this.ownIpc = shares
-    this.#sandboxes = new Sandboxes({ store, clock, nodeIP, shares, shim })
+    if (Networks) this.network = new Networks({ root: store.root, clock, shim, warn: (message) => warn(message, {}) })
+    this.#sandboxes = new Sandboxes({ store, clock, nodeIP, shares, shim, networks: this.network })
     this.#containers = new Containers({ store, clock, logs: options.logs })
     this.#execs = new Execs({ shim, clock })
     const parts = { containers: this.#containers, sandboxes: this.#sandboxes, execs: this.#execs }
     const listener = shimNews(parts, () => {
       this.#isOff = true
+      this.network?.close()
       this.#loseAll()
     })
     this.#shim = new KeptShim({ rootDir, clock, supervised, listener, warn: (message) => warn(message, {}) })
@@ -141,6 +148,7 @@ class ProcessRuntime implements ContainerRuntime {
     const known = await this.#shim.connect()
     if (this.#boot.continues()) this.#forgetAllBut((id) => known.has(id))
     else this.#loseAll()
+    this.#sandboxes.endOthers()
   }
 
   bootId(): string | undefined {
@@ -170,6 +178,11 @@ class ProcessRuntime implements ContainerRuntime {
   }
 
   async usePodAddresses(addressing: PodAddressing): Promise<string | undefined> {
+    if (this.network) {
+      const range = new AddressRange(addressing)
+      this.#sandboxes.use(addressing, await this.network.use(range))
+      return undefined
+    }
     if (addressing !== 'loopback' && addressing !== 'host') {
       const problem = await this.#route.ensure(new AddressRange(addressing))
       if (problem) return problem
@@ -182,7 +195,9 @@ class ProcessRuntime implements ContainerRuntime {
     await this.#shim.ready()
     if (this.#isOff) this.#boot.begin()
     this.#isOff = false
-    const sandbox = this.#sandboxes.start(config)
+    const sandbox = this.#sandboxes.add(config)
+    if (sandbox.ownNetwork) await this.#makeNetwork(sandbox)
+    this.#sandboxes.startPause(sandbox)
     if (config.sysctls) await this.#sysctlsAreSet(sandbox)
     return sandbox
   }
@@ -241,7 +256,15 @@ class ProcessRuntime implements ContainerRuntime {
     const options = { sandbox, capabilities, besidePid, ipcPid, env, workingDir, user, hidden, layerBytes, ...places }
     const launch = shimLaunch(containerLaunch(container.stored, options))
     const ipcOf = this.#hasOwnIpc(sandbox) && !ipcPid && !ordinaryIdentity() ? sandbox.id : undefined
-    this.#shim.connection.run({ id, containerId: id, hasInput: config.stdin, separateErrors: false, ipcOf, ...launch })
+    this.#shim.connection.run({
+      id,
+      containerId: id,
+      hasInput: config.stdin,
+      separateErrors: false,
+      ipcOf,
+      ...networkOf(sandbox),
+      ...launch,
+    })
     if (!(await withinLimit(container.started.promise, startTimeoutMs, clock.machine))) {
       this.#giveUp(container, notStarted)
       throw new StartError(startFailure(notStarted))
@@ -295,7 +318,7 @@ class ProcessRuntime implements ContainerRuntime {
   async portForward(sandboxId: string, port: number): Promise<Duplex> {
     const sandbox = this.#sandboxes.get(sandboxId)
     if (sandbox?.state !== 'ready') throw new Error(`sandbox "${sandboxId}" is not running`)
-    return connectToPod({ ip: sandbox.ip, port })
+    return connectToPod(sandbox, port, this.network)
   }
 
   async list(podUid?: string): Promise<{ sandboxes: Sandbox[]; containers: ContainerRecord[] }> {
@@ -313,10 +336,12 @@ class ProcessRuntime implements ContainerRuntime {
   }
 
   async portHolders(podUid: string, ports: ReadonlySet<number>): Promise<PortHolder[]> {
+    if (this.#hasOwnNetwork(podUid)) return []
     return (await this.#portOwners()).holders(podUid, ports)
   }
 
   async outsiderAt(podUid: string, socket: PodSocket): Promise<PortHolder | undefined> {
+    if (this.#hasOwnNetwork(podUid)) return undefined
     return (await this.#portOwners()).outsider(podUid, socket)
   }
 
@@ -354,6 +379,7 @@ class ProcessRuntime implements ContainerRuntime {
     // Ended containers are in the journal; containers that are being started end with the shim.
     const isNeeded = containers.some(({ record }) => record.state === 'running' && record.pid !== 0)
     if (!this.#options.supervised && !isNeeded) this.#shim.connection.end()
+    this.network?.close()
     const closed = this.#shim.close()
     this.#store.close()
     await closed
@@ -366,6 +392,19 @@ class ProcessRuntime implements ContainerRuntime {
       ({ PortOwners }) => new PortOwners({ ...parts, nodeIP: this.#options.nodeIP }),
     )
     return this.#owners
+  }
+
+  async #makeNetwork(sandbox: Sandbox): Promise<void> {
+    try {
+      await this.network?.add(sandbox)
+    } catch (error) {
+      await this.removeSandbox(sandbox.id)
+      throw new StartError(`failed to setup network for sandbox "${sandbox.id}": ${(error as Error).message}`)
+    }
+  }
+
+  #hasOwnNetwork(podUid: string): boolean {
+    return this.#sandboxes.ofPod(podUid).some(({ ownNetwork }) => ownNetwork)
   }
 
   async #sysctlsAreSet(sandbox: Sandbox): Promise<void> {

@@ -18,6 +18,7 @@ const words = [
   'exited',
   'known',
   'greeting',
+  'network',
   'c1',
   'c2',
   '-',

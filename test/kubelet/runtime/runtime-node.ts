@@ -33,6 +33,7 @@ export async function startNode(
     unknownSystem?: boolean
     warn?(message: string): void
     layerBytes?: number
+    ownNetworks?: boolean
     /** The user of the shim and its containers, and of what it makes below `rootDir`. */
     uid?: number
   } = {},
@@ -56,6 +57,7 @@ export async function startNode(
       supervised: true,
       capabilities,
       layerBytes: options.layerBytes,
+      ownNetworks: options.ownNetworks,
       warn: options.warn ?? (() => {}),
     })
     runtimes.push(runtime)

@@ -1,11 +1,18 @@
 import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
+import { AddressRange } from '../../../../shared/api/address-range.ts'
 import type { Clock } from '../../../../shared/clock/clock.ts'
-import { AddressRange } from '../../address-range.ts'
-import { type PodAddressing, type Sandbox, type SandboxConfig, StartError } from '../../container-runtime.ts'
+import {
+  type PodAddressing,
+  type Sandbox,
+  type SandboxConfig,
+  StartError,
+  type Sysctl,
+} from '../../container-runtime.ts'
 import { PodAddresses } from '../../pod-addresses.ts'
 import { shimLaunch } from '../launch/launch.ts'
 import { pause } from '../launch/pause.ts'
+import type { PodNetworks } from '../network/pod-networks.ts'
 import { newId } from '../new-id.ts'
 import type { RecordStore } from '../record-store.ts'
 import { startFailure } from '../runtime-errors.ts'
@@ -21,6 +28,7 @@ export class Sandboxes {
   readonly #clock: Clock
   readonly #nodeIP: string
   readonly #shares: boolean
+  readonly #networks: PodNetworks | undefined
   readonly #shim: () => ShimConnection
   /** Undefined: pods have the node's. */
   #addresses: PodAddresses | undefined
@@ -34,19 +42,22 @@ export class Sandboxes {
     nodeIP: string
     /** Containers can share a PID namespace. */
     shares: boolean
+    /** Gives pods a network of their own. */
+    networks?: PodNetworks
     shim: () => ShimConnection
   }) {
     this.#store = options.store
     this.#clock = options.clock
     this.#nodeIP = options.nodeIP
     this.#shares = options.shares
+    this.#networks = options.networks
     this.#shim = options.shim
     for (const sandbox of this.#store.sandboxes()) this.#index(sandbox)
     this.use('loopback')
   }
 
   /** Sets the addressing of new sandboxes. Existing sandboxes keep their addresses. */
-  use(addressing: PodAddressing): void {
+  use(addressing: PodAddressing, reserved: readonly string[] = []): void {
     const digest = createHash('sha256').update(`${hostname()}${this.#store.root}`).digest()
     // The second number differs from node to node (64 … 127), so that nodes of one machine do not meet.
     const cidr = addressing === 'loopback' ? `127.${64 + (digest.readUInt8(0) % 64)}.0.0/16` : addressing
@@ -54,6 +65,16 @@ export class Sandboxes {
     this.#addresses = shared ? undefined : new PodAddresses(new AddressRange(cidr), digest.readUInt16BE(1))
     for (const { hostNetwork, state, ip } of this.#sandboxes.values())
       if (!hostNetwork && state === 'ready') this.#addresses?.keep(ip)
+    for (const address of reserved) this.#addresses?.reserve(address)
+  }
+
+  /** Ends those that have a network of their own where others get none, or the reverse; their pods begin again. */
+  endOthers(): void {
+    for (const sandbox of this.#sandboxes.values()) {
+      if (sandbox.state !== 'ready' || sandbox.hostNetwork) continue
+      if (sandbox.ownNetwork !== (this.#networks ? true : undefined)) this.stop(sandbox)
+      else if (sandbox.ownNetwork) this.#networks?.keep(sandbox.ip)
+    }
   }
 
   get(id: string): Sandbox | undefined {
@@ -67,23 +88,26 @@ export class Sandboxes {
     return [...(this.#byPod.get(podUid) ?? [])].flatMap((id) => this.#sandboxes.get(id) ?? [])
   }
 
-  start(config: SandboxConfig): Sandbox {
+  add(config: SandboxConfig): Sandbox {
     const sandbox: Sandbox = {
       ...config,
       id: newId(),
       ip: (config.hostNetwork ? undefined : this.#addresses?.take()) ?? this.#nodeIP,
       state: 'ready',
       createdAtMs: this.#clock.now(),
+      ...(this.#networks && !config.hostNetwork && { ownNetwork: true }),
     }
     this.#keep(sandbox)
-    if (this.#hasPause(sandbox)) {
-      const { id, sysctls = [] } = sandbox
-      const launch = shimLaunch(
-        pause(this.#store.root, { id, sysctls, sharesProcesses: this.#sharesProcesses(sandbox) }),
-      )
-      this.#shim().run({ id, containerId: id, hasInput: false, separateErrors: false, ...launch })
-    }
     return sandbox
+  }
+
+  /** Starts the process that holds namespaces of the pod, if it has any. */
+  startPause(sandbox: Sandbox): void {
+    if (!this.#hasPause(sandbox)) return
+    const { id } = sandbox
+    const sysctls = sysctlsOfIpc(sandbox)
+    const launch = shimLaunch(pause(this.#store.root, { id, sysctls, sharesProcesses: this.#sharesProcesses(sandbox) }))
+    this.#shim().run({ id, containerId: id, hasInput: false, separateErrors: false, ...networkOf(sandbox), ...launch })
   }
 
   /**
@@ -128,6 +152,7 @@ export class Sandboxes {
       () => {},
     )
     if (!sandbox.hostNetwork) this.#addresses?.give(sandbox.ip)
+    if (sandbox.ownNetwork) this.#networks?.remove(sandbox)
   }
 
   forget(id: string): void {
@@ -142,7 +167,7 @@ export class Sandboxes {
   }
 
   #hasPause(sandbox: Sandbox): boolean {
-    return this.#sharesProcesses(sandbox) || sandbox.sysctls !== undefined
+    return this.#sharesProcesses(sandbox) || sysctlsOfIpc(sandbox).length > 0
   }
 
   #sharesProcesses({ shareProcessNamespace, hostPID }: Sandbox): boolean {
@@ -170,3 +195,9 @@ export class Sandboxes {
     else this.#byPod.set(sandbox.podUid, new Set([sandbox.id]))
   }
 }
+
+/** Says in which network the pod's processes run. */
+export const networkOf = ({ id, ownNetwork }: Sandbox): { networkOf?: string } => (ownNetwork ? { networkOf: id } : {})
+
+/** Parameters of the network are set with it. */
+const sysctlsOfIpc = ({ sysctls = [] }: Sandbox): Sysctl[] => sysctls.filter(({ name }) => !name.startsWith('net.'))

@@ -44,6 +44,7 @@ export function execLaunch(
           processes,
           hostname: !sandbox.hostNetwork,
           ipc: stored.ownIpc ?? false,
+          network: sandbox.ownNetwork ?? false,
           files: stored.ownFiles,
         }
       : { kind: 'none' }

@@ -25,7 +25,15 @@ export type Namespaces =
   /** In new ones, by their flags, with these steps to set them up; and beside a process, in its PID namespace. */
   | { kind: 'new'; flags: number; besidePid?: number; steps: Step[] }
   /** Enters the namespaces of a running process: its mounts, and whatever else it has for itself. */
-  | { kind: 'enter'; pid: number; processes: boolean; hostname: boolean; ipc: boolean; files: boolean }
+  | {
+      kind: 'enter'
+      pid: number
+      processes: boolean
+      hostname: boolean
+      ipc: boolean
+      network: boolean
+      files: boolean
+    }
 
 /** Returns the flags and steps that the shim needs for a launch. */
 export function shimLaunch(launch: Launch): { namespaceFlags: number; besidePid?: number; steps: string[] } {
@@ -58,13 +66,21 @@ export const aloneLaunch = (steps: Step[]): { file: string; args: string[] } => 
 export const perl = 'perl'
 export const containerScript = path.join(import.meta.dirname, '../shim/container.pl')
 
-const enter = ({ pid, processes, hostname, ipc, files }: Omit<Namespaces & { kind: 'enter' }, 'kind'>): Step => [
+const enter = ({
+  pid,
+  processes,
+  hostname,
+  ipc,
+  network,
+  files,
+}: Omit<Namespaces & { kind: 'enter' }, 'kind'>): Step => [
   'enter',
   String(pid),
   ...(ordinaryIdentity() ? ['user'] : []),
   ...(processes ? ['pid'] : []),
   ...(hostname ? ['uts'] : []),
   ...(ipc ? ['ipc'] : []),
+  ...(network ? ['net'] : []),
   'mnt',
   ...(files ? ['root'] : []),
 ]

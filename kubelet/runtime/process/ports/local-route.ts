@@ -5,8 +5,8 @@ import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { AddressRange } from '../../../../shared/api/address-range.ts'
 import { readIfExists } from '../../../../shared/pki/files.ts'
-import { AddressRange } from '../../address-range.ts'
 
 const run = promisify(execFile)
 const MAX_MS = 5_000

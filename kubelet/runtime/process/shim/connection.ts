@@ -42,6 +42,8 @@ export interface ShimRun {
   besidePid?: number
   /** A sandbox whose IPC namespace it joins, which the shim makes and keeps until the sandbox is forgotten. */
   ipcOf?: string
+  /** A network namespace that the shim keeps, by its name; see {@link ShimConnection.network}. */
+  networkOf?: string
   /** Lists the steps for `container.pl`. */
   steps: string[]
 }
@@ -52,6 +54,11 @@ export interface ShimConnection {
   run(run: ShimRun): void
   /** Closes the shim's end of what a process reads. */
   closeInput(id: string): void
+  /**
+   * Resolves to a file that is the network namespace of this name. The shim makes it, and keeps it until it is
+   * forgotten.
+   */
+  network(name: string): Promise<string>
   /** Forgets a process of which nothing is wanted any more; the shim kills it if it runs. */
   forget(id: string): void
   /** Ends all containers and the shim. */
@@ -117,6 +124,8 @@ class PipeConnection implements ShimConnection {
   readonly #events: Socket
   readonly #we = newId()
   readonly #known = new Set<string>()
+  /** By name: network namespaces that have been asked for. */
+  readonly #networks = new Map<string, PromiseWithResolvers<string>>()
   readonly #ready = Promise.withResolvers<void>()
   /**
    * Deaf until the shim's greeting: before it stands what it told a kubelet that did not hear it any more, and that is
@@ -159,12 +168,21 @@ class PipeConnection implements ShimConnection {
     namespaceFlags,
     besidePid = 0,
     ipcOf = dash,
+    networkOf = dash,
     steps,
   }: ShimRun): void {
     const numbers = [hasInput ? 1 : 0, separateErrors ? 2 : 1, namespaceFlags, besidePid].map(String)
-    const line = Buffer.from(encodeRequest(['run', id, containerId, ...numbers, ipcOf, ...steps]))
+    const line = Buffer.from(encodeRequest(['run', id, containerId, ...numbers, ipcOf, networkOf, ...steps]))
     if (line.length > lineBytes) this.#listener.failed(id, { atMs: this.#clock.now(), why: tooLongLine(line.length) })
     else this.#write(line)
+  }
+
+  async network(name: string): Promise<string> {
+    const asked = this.#networks.get(name) ?? Promise.withResolvers<string>()
+    if (!this.#networks.has(name)) this.#send('network', name)
+    this.#networks.set(name, asked)
+    if (await withinLimit(asked.promise, answerMs, this.#clock.machine)) return asked.promise
+    throw new Error('the shim did not answer within 30 s')
   }
 
   closeInput(id: string): void {
@@ -203,6 +221,12 @@ class PipeConnection implements ShimConnection {
   #onLine([verb = '', id = '', ...rest]: string[]): void {
     if (this.#state === 'deaf') {
       if (verb === 'greeting' && id === this.#we) this.#state = 'learning'
+    } else if (verb === 'network') {
+      const [file = dash, why = ''] = rest
+      const asked = this.#networks.get(id)
+      this.#networks.delete(id)
+      if (file === dash) asked?.reject(new Error(`no network namespace can be made: ${why}`))
+      else asked?.resolve(file)
     } else if (verb === 'known') {
       this.#state = 'ready'
       this.#ready.resolve()
@@ -224,6 +248,7 @@ class PipeConnection implements ShimConnection {
   #lost(): void {
     if (this.#isClosed) return
     this.#destroy()
+    for (const { reject } of this.#networks.values()) reject(new Error('the shim ended'))
     if (this.#state === 'ready') this.#listener.lost()
     else this.#ready.reject(new Error('the shim ended'))
   }

@@ -25,7 +25,7 @@ sub directory {
 }
 
 # Namespaces of a process, by their names under /proc/PID/ns. All are opened before any is entered: in another there is another /proc.
-my %flag = (user => 0x10000000, ipc => 0x08000000, pid => 0x20000000, uts => 0x04000000, mnt => 0x00020000);
+my %flag = (user => 0x10000000, ipc => 0x08000000, net => 0x40000000, pid => 0x20000000, uts => 0x04000000, mnt => 0x00020000);
 sub join_namespaces {
   my ($pid, @names) = @_;
   my @entrances;

@@ -72,4 +72,11 @@ export class KeptShim {
   }
 }
 
-const absent: ShimConnection = { run() {}, closeInput() {}, forget() {}, end() {}, async close() {} }
+const absent: ShimConnection = {
+  run() {},
+  network: () => Promise.reject(new Error('the shim ended')),
+  closeInput() {},
+  forget() {},
+  end() {},
+  async close() {},
+}

@@ -8,18 +8,20 @@
 # ROOT/requests   lines from the kubelet, words between tabs (%09 a tab, %0A a new line, %25 a percent sign, %2E a word
 #                 that is a dot), the last word is a dot:
 #   hello WHO PID                  a new kubelet: commands of the one before are ended, and all that is known is told again
-#   run ID CONTAINER INPUT OUTPUTS FLAGS PID POD STEP…   CONTAINER: ID itself, or where a command belongs; INPUT 1: with a pipe to read;
+#   run ID CONTAINER INPUT OUTPUTS FLAGS PID POD NETWORK STEP…   CONTAINER: ID itself, or where a command belongs; INPUT 1: with a pipe to read;
 #                                  OUTPUTS 1 or 2; FLAGS of new namespaces; PID of a process whose PID namespace is joined, or 0; POD:
-#                                  the IPC namespace of this name is joined, and made for its first process; or a dash; the steps are
-#                                  container.pl's
+#                                  the IPC namespace of this name is joined, and made for its first process; or a dash; NETWORK: the
+#                                  network namespace of this name is joined; or a dash; the steps are container.pl's
+#   network NAME                   a network namespace of this name is made, unless there is one
 #   input ID                       it gets no more to read
-#   forget ID                      nothing of it is wanted any more: it is killed, should it run; also of an IPC namespace
+#   forget ID                      nothing of it is wanted any more: it is killed, should it run; also of the namespaces of this name
 #   end                            ends everything
 # ROOT/events     lines to the kubelet, of the same form without the dot:
 #   greeting WHO                   what follows is for the kubelet that said hello
 #   started ID AGO PID OUTPUT ERRORS INPUT   it runs, since so many milliseconds; names of its pipes, to be opened, or a dash
 #   failed ID AGO WHY              it could not be started, or the request was damaged or too long
 #   exited ID AGO CODE             as a shell counts: 128 and the signal; a container's when all that it left is gone as well
+#   network NAME FILE WHY          the file is a network namespace, or a dash where none could be made, for this reason
 #   known WHO                      all is told
 #
 # Two processes: the guard, which is the one that was started, and the shim, its child. What the shim leaves when it is killed becomes
@@ -39,7 +41,7 @@ $SIG{PIPE} = 'IGNORE';
 my $grace = $mode =~ /^\d+$/ ? $mode : 0;
 
 my $NEW_PROCESSES = 0x20000000;
-my $NEW_IPC = 0x08000000;
+my %NEW = (ipc => 0x08000000, net => 0x40000000);
 my $SIGCHLD = 17;
 my $HANG_NOT = 1;
 my $LONGEST = 8 << 20; # a line: what a program may be given (2 MiB), with every byte escaped
@@ -158,9 +160,10 @@ if ($number{signalfd4}) {
   open($signals, '<&=', $fd) or die "signalfd: $!\n" if $fd >= 0;
 }
 open(my $own_processes, '<', '/proc/self/ns/pid');
-open(my $own_ipc, '<', '/proc/self/ns/ipc');
-# By the name of a pod: an IPC namespace, which lives as long as this is open, without a process in it.
-my %ipc;
+# By kind, and by the name of a pod: namespaces, which live as long as they are open here, without a process in them; and our own.
+my %kept = (ipc => {}, net => {});
+my %own;
+open($own{$_}, '<', "/proc/self/ns/$_") for keys %kept;
 
 my (%job, %job_of_pid, %preparing);
 # By pid: children that we have not started, and the containers from one of which they are.
@@ -235,13 +238,20 @@ sub spawn {
 }
 
 # Made by ourselves for a moment, since a namespace begins with a process. Undefined if it cannot be made.
-sub ipc_namespace {
-  my ($pod) = @_;
-  return $ipc{$pod} if $ipc{$pod};
-  syscall($number{unshare}, $NEW_IPC) == 0 or return undef;
-  my $is_open = open(my $namespace, '<', '/proc/self/ns/ipc');
-  syscall($number{setns}, fileno $own_ipc, $NEW_IPC) == 0 && $is_open or return undef;
-  return $ipc{$pod} = $namespace;
+sub namespace {
+  my ($kind, $name) = @_;
+  return $kept{$kind}{$name} if $kept{$kind}{$name};
+  ask('unshare', $NEW{$kind}) or return undef;
+  my $is_open = open(my $namespace, '<', "/proc/self/ns/$kind");
+  ask('setns', fileno $own{$kind}, $NEW{$kind}) && $is_open or return undef;
+  return $kept{$kind}{$name} = $namespace;
+}
+
+sub network {
+  my ($name) = @_;
+  return unless is_name($name);
+  my $namespace = %number && namespace('net', $name);
+  tell_kubelet('network', $name, $namespace ? "/proc/$main/fd/" . fileno $namespace : '-', $namespace ? '' : lc $!);
 }
 
 sub is_name { ($_[0] // '') =~ /^[\w-][\w.-]*\z/ }
@@ -254,27 +264,29 @@ sub refuse {
 
 # A damaged line starts nothing: not another program, and not one outside its namespaces.
 sub is_whole {
-  my ($id, $container, $input, $outputs, $flags, $beside, $pod, @steps) = @_;
-  return 0 unless @steps && is_name($id) && !$job{$id} && is_name($container) && is_name($pod);
+  my ($id, $container, $input, $outputs, $flags, $beside, $pod, $network, @steps) = @_;
+  return 0 unless @steps && is_name($id) && !$job{$id} && is_name($container) && is_name($pod) && is_name($network);
   return 0 if grep { !/^\d{1,10}\z/ } $input, $outputs, $flags, $beside;
   return !($flags & ~$NEW_NAMESPACES);
 }
 
 sub run {
-  my ($id, $container, $input, $outputs, $flags, $beside, $pod, @steps) = @_;
+  my ($id, $container, $input, $outputs, $flags, $beside, $pod, $network, @steps) = @_;
   return refuse($id, 'the request is damaged') unless is_whole(@_);
   # In a PID namespace its process 1 gets what others leave.
   my $job = $job{$id} = { id => $id, container => $container, scatters => !($flags & $NEW_PROCESSES || $beside) };
   my $stdin = $input ? new_pipe($job, 'input') : undef;
   my $stdout = new_pipe($job, 'output');
   my $stderr = $outputs > 1 ? new_pipe($job, 'errors') : $stdout;
-  my $ipc = $pod eq '-' ? undef : ipc_namespace($pod);
+  my %joined;
+  $joined{ipc} = namespace('ipc', $pod) if $pod ne '-';
+  $joined{net} = $kept{net}{$network} if $network ne '-';
   my $pid;
-  if (($ipc || $pod eq '-') && (!$input || $stdin) && $stdout && $stderr && pipe(my $told, my $telling)) {
+  if (!(grep { !$_ } values %joined) && (!$input || $stdin) && $stdout && $stderr && pipe(my $told, my $telling)) {
     $pid = spawn($flags + 0, $beside + 0);
     if (defined $pid && $pid == 0) {
       adopt() if $job->{scatters};
-      become(\@steps, $telling, $ipc, $stdin, $stdout, $stderr);
+      become(\@steps, $telling, \%joined, $stdin, $stdout, $stderr);
     }
     @$job{qw(pid told)} = ($pid, $told);
   }
@@ -290,7 +302,7 @@ sub run {
 
 # In the new process.
 sub become {
-  my ($steps, $telling, $ipc, $stdin, $stdout, $stderr) = @_;
+  my ($steps, $telling, $joined, $stdin, $stdout, $stderr) = @_;
   setpgrp(0, 0);
   # Should we be killed, it is, too.
   syscall($number{prctl}, 1, 9, 0, 0, 0) if $number{prctl};
@@ -299,7 +311,7 @@ sub become {
   umask 022;
   my $problem =
     ($stdin ? open(STDIN, '<&', $stdin) : open(STDIN, '<', '/dev/null')) && open(STDOUT, '>&', $stdout) && open(STDERR, '>&', $stderr)
-      && (!$ipc || ask('setns', fileno $ipc, $NEW_IPC))
+      && !(grep { !ask('setns', fileno $joined->{$_}, $NEW{$_}) } keys %$joined)
     ? take_steps(@$steps)
     : "error during container init: $!";
   syswrite($telling, $problem // 'error during container init: there is nothing to run');
@@ -364,7 +376,7 @@ sub reap {
 
 sub forget {
   my ($id) = @_;
-  delete $ipc{$id};
+  delete $_->{$id} for values %kept;
   my $job = delete $job{$id} or return;
   # Unless it has been reaped: its number may be another's.
   kill 'KILL', -$job->{pid} if $job->{pid} && $job_of_pid{$job->{pid}} == $job;
@@ -390,6 +402,7 @@ my %request = (
     tell_kubelet('known', $_[0]);
   },
   run => \&run,
+  network => \&network,
   input => sub { my $job = $job{$_[0]} or return; delete $job->{input} },
   forget => \&forget,
 );

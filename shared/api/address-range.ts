@@ -6,11 +6,14 @@ export class AddressRange {
   readonly cidr: string
   /** Counts the addresses. */
   readonly size: number
+  /** Holds the length of the prefix. */
+  readonly bits: number
   readonly #first: number
 
   constructor(cidr: string) {
     const [address = '', bits = '32'] = cidr.split('/')
-    const all = 2 ** (32 - Number(bits))
+    this.bits = Number(bits)
+    const all = 2 ** (32 - this.bits)
     const network = Math.floor(numberOf(address) / all) * all
     this.cidr = `${textOf(network)}/${bits}`
     this.size = Math.max(1, all - 2)

@@ -1,0 +1,15 @@
+import { machineRoutes, type Route } from '../kubelet/runtime/process/network/machine-link.ts'
+import { AddressRange } from '../shared/api/address-range.ts'
+
+/** As kubeadm's users mostly choose, and what follows. */
+const FIRST = 244
+const LAST = 254
+
+/** Returns the first range for the pods of a cluster to which this machine has no route yet. */
+export function freeClusterCidr(routes: readonly Route[] = machineRoutes()): string {
+  for (let second = FIRST; second <= LAST; second++) {
+    const range = new AddressRange(`10.${second}.0.0/16`)
+    if (!routes.some(({ network }) => network.overlaps(range))) return range.cidr
+  }
+  return `10.${FIRST}.0.0/16`
+}

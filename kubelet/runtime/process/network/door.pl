@@ -1,0 +1,234 @@
+# The one door into a node's network: enters it, builds what is in it, and hands sockets that lie in it to the kubelet, whose child it is.
+# It ends with the channel to the kubelet; what it has built stays as long as the namespaces.
+# usage: perl door.pl NETWORK NAME NUMBER...
+#
+# NETWORK   a file that is the node's network namespace; or `try`: makes one of its own, builds in it, prints why that fails, and ends
+# NAME …    system calls by number
+# Requests come as JSON texts on Node's channel, words between tabs; the first is a number, which the answer repeats:
+#   bridge ADDRESS BITS            the bridge of the pods, with its address
+#   address ADDRESS                one more address of the node
+#   pod NAMESPACE ADDRESS BITS GATEWAY SETTING…   the network of a pod in this namespace; settings are `net/name=value`
+#   link NAME ADDRESS NETWORK BITS   a way between the machine, where it has this name, address and route, and the bridge
+#   connect HOST PORT MS [NAMESPACE]   a connection; from the node, or from within this namespace
+#   listen HOST PORT               a server
+#   bind HOST PORT                 a socket for datagrams
+# Answers: {"id":1}, with "errno" and "what" if it failed; with a socket in the form in which Node passes handles.
+use strict;
+use Fcntl;
+use Socket qw(:DEFAULT IPPROTO_IPV6 inet_pton);
+(my $here = $0) =~ s{[^/]*$}{};
+require "${here}netlink.pl";
+my ($place, %number) = @ARGV;
+
+my $NEW_NETWORK = 0x40000000;
+my $NEW_USERS = 0x10000000;
+my ($LOOPBACK, $BRIDGE) = (1, 1000); # indexes; no link of the kernel's own has the second
+my $UNDER_WAY = 115; # EINPROGRESS
+my $TIMED_OUT = 110;
+
+# What went wrong, for the answer.
+my $what;
+sub ask {
+  my ($call, @words) = @_;
+  return syscall($number{$call}, @words) == 0;
+}
+sub write_file {
+  my ($file, $text) = @_;
+  sysopen(my $handle, $file, O_WRONLY) or return 0;
+  return defined syswrite($handle, $text);
+}
+sub fails { $what = $_[0]; 0 }
+
+my ($machine, $machine_socket) = (netlink(), any_socket());
+my $own;
+my $node;
+$SIG{PIPE} = 'IGNORE';
+
+# Runs something in another network namespace, for a moment.
+sub within {
+  my ($namespace, $do) = @_;
+  ask('setns', fileno $namespace, $NEW_NETWORK) or return ();
+  my @results = $do->();
+  my $error = $!;
+  ask('setns', fileno $own, $NEW_NETWORK) or die "the door cannot return: $!\n";
+  $! = $error;
+  return @results;
+}
+
+sub bridge {
+  my ($address, $bits) = @_;
+  # An address of its own: else it takes that of a pod, and all neighbours must learn it again.
+  my $mac = "\x02\x42" . inet_aton($address);
+  my @links = (new_bridge({ index => $BRIDGE, name => 'pods', address => $mac }), set_link({ index => $LOOPBACK }));
+  ask_kernel($node, 1, @links, new_address($BRIDGE, $address, $bits)) or return fails('the bridge');
+  return write_file('/proc/sys/net/ipv4/ip_forward', 1) || fails('ip_forward');
+}
+
+sub address { ask_kernel($node, 1, new_address($LOOPBACK, $_[0], 32)) || fails("the address $_[0]") }
+
+# As container runtimes do: a pod's processes may open each port, and ask for echoes where all groups are known.
+my @usual = ('net/ipv4/ip_unprivileged_port_start=0');
+sub pod {
+  my ($file, $address, $bits, $gateway, @settings) = @_;
+  open(my $namespace, '<', $file) or return fails('the network of the pod');
+  my ($socket, $plain) = within($namespace, sub {
+    write_file('/proc/sys/net/ipv4/ping_group_range', '0 2147483647');
+    for (@usual, @settings) {
+      my ($name, $value) = split /=/, $_, 2;
+      write_file("/proc/sys/$name", $value) or fails("sysctl " . ($name =~ tr{/}{.}r)), return ();
+    }
+    return (netlink(), any_socket());
+  }) or return 0;
+  # The kernel would look through all names for a free one.
+  my $near = 'pod' . unpack('H8', inet_aton($address));
+  my $pair = new_pair({ name => $near, master => $BRIDGE }, { name => 'eth0', namespace => $namespace });
+  ask_kernel($node, 0, $pair) && (my $end = index_of('eth0', $plain)) or return fails('the link of the pod');
+  my @inside = ((map { set_link({ index => $_ }) } $LOOPBACK, $end), new_address($end, $address, $bits), default_route($gateway));
+  return ask_kernel($socket, 0, @inside) || fails("the address $address");
+}
+
+# Forwards what pods send to other nodes of this machine. It vanishes with the node's network. The link of an earlier network
+# may still be there.
+sub machine_link {
+  my ($name, $address, $network, $bits) = @_;
+  my $on_node = any_socket();
+  return 1 if index_of('machine', $on_node);
+  ask_kernel($machine, 0, delete_link($name));
+  my $pair = new_pair({ name => $name }, { name => 'machine', namespace => $own });
+  ask_kernel($machine, 0, $pair) or return fails('the link to the machine');
+  my ($end, $far) = (index_of($name, $machine_socket), index_of('machine', $on_node));
+  my $is_made = $end && $far && ask_kernel($node, 0, set_link({ index => $far, master => $BRIDGE }), default_route($address))
+    && ask_kernel($machine, 0, new_address($end, $address, 32), link_route($end, $network, $bits, $address));
+  return 1 if $is_made;
+  my $error = $!;
+  ask_kernel($machine, 0, delete_link($name));
+  $! = $error;
+  return fails('the route to the pods');
+}
+
+sub any_socket { socket(my $socket, AF_INET, SOCK_DGRAM, 0) or return undef; return $socket }
+# Of a link in the network in which the socket lies: SIOCGIFINDEX.
+sub index_of {
+  my ($name, $socket) = @_;
+  my $request = pack('a16x24', $name);
+  return ioctl($socket, 0x8933, $request) ? unpack('x16L', $request) : undef;
+}
+
+sub place_of {
+  my ($host, $port) = @_;
+  return ((AF_INET6, pack_sockaddr_in6($port, inet_pton(AF_INET6, $host)))) if $host =~ /:/;
+  return (AF_INET, pack_sockaddr_in($port, inet_aton($host)));
+}
+
+# Passed with one byte string, as sendmsg takes it: an iovec and a control message of SCM_RIGHTS.
+sub hand_over {
+  my ($id, $type, $socket) = @_;
+  my $text = qq({"cmd":"NODE_HANDLE","type":"$type","msg":{"id":$id}}\n);
+  my $parts = pack('P Q', $text, length $text);
+  my $control = pack('Q l l l x4', 20, SOL_SOCKET, 1, fileno $socket);
+  my $message = pack('Q L x4 P Q P Q l x4', 0, 0, $parts, 1, $control, length $control, 0);
+  syscall($number{sendmsg}, $ENV{NODE_CHANNEL_FD} + 0, $message, 0) > 0 or refuse($id, 'handing over a socket');
+}
+
+my $channel;
+sub say_line { syswrite($channel, "$_[0]\n") }
+sub refuse {
+  my ($id, $why) = @_;
+  say_line(sprintf '{"id":%d,"errno":%d,"what":"%s"}', $id, $!, $why);
+}
+
+# By file number: connections under way.
+my %trying;
+sub begin_connection {
+  my ($id, $host, $port, $ms, $inside) = @_;
+  my ($family, $to) = place_of($host, $port);
+  my $make = sub { socket(my $made, $family, SOCK_STREAM, 0) or return (); $made };
+  my $namespace;
+  !$inside || open($namespace, '<', $inside) or return refuse($id, 'the network of the pod');
+  my ($socket) = $inside ? within($namespace, $make) : $make->() or return refuse($id, 'socket');
+  fcntl($socket, F_SETFL, O_NONBLOCK);
+  return hand_over($id, 'net.Socket', $socket) if connect($socket, $to);
+  return refuse($id, 'connect') if $! != $UNDER_WAY;
+  $trying{fileno $socket} = [$id, $socket, now() + $ms / 1000];
+}
+sub end_connection {
+  my ($fd) = @_;
+  my ($id, $socket, $until) = @{$trying{$fd}};
+  delete $trying{$fd};
+  $! = unpack('l', getsockopt($socket, SOL_SOCKET, SO_ERROR));
+  return $! == 0 ? hand_over($id, 'net.Socket', $socket) : refuse($id, 'connect');
+}
+sub now {
+  my $time = "\0" x 16;
+  syscall($number{clock_gettime}, 1, $time);
+  my ($seconds, $nanoseconds) = unpack('qq', $time);
+  return $seconds + $nanoseconds / 1e9;
+}
+
+sub server {
+  my ($id, $type, $kind, $host, $port) = @_;
+  my ($family, $at) = place_of($host, $port);
+  socket(my $socket, $family, $kind, 0) or return refuse($id, 'socket');
+  setsockopt($socket, SOL_SOCKET, SO_REUSEADDR, 1) if $kind == SOCK_STREAM;
+  bind($socket, $at) or return refuse($id, 'bind');
+  $kind == SOCK_DGRAM || listen($socket, 511) or return refuse($id, 'listen');
+  hand_over($id, $type, $socket);
+}
+
+my %build = (bridge => \&bridge, address => \&address, pod => \&pod, link => \&machine_link);
+my %make = (
+  connect => \&begin_connection,
+  listen => sub { server($_[0], 'net.Server', SOCK_STREAM, @_[1, 2]) },
+  bind => sub { server($_[0], 'dgram.Socket","dgramType":"udp4', SOCK_DGRAM, @_[1, 2]) },
+);
+sub answer {
+  my ($id, $verb, @words) = @_;
+  return $make{$verb}->($id, @words) if $make{$verb};
+  $what = $verb;
+  $build{$verb} && $build{$verb}->(@words) ? say_line(qq({"id":$id})) : refuse($id, $what);
+}
+
+sub try_all {
+  my ($user, $group) = ($> + 0, $) + 0);
+  ask('unshare', ($user ? $NEW_USERS : 0) | $NEW_NETWORK) or return fails('a network namespace');
+  !$user || write_file('/proc/self/setgroups', 'deny') && write_file('/proc/self/uid_map', "$user $user 1")
+    && write_file('/proc/self/gid_map', "$group $group 1") or return fails('a user namespace');
+  open($own, '<', '/proc/self/ns/net') && ($node = netlink()) or return fails('a network namespace');
+  bridge('10.0.0.1', 24) or return 0;
+  ask('unshare', $NEW_NETWORK) or return fails('a network namespace');
+  my $file = "/proc/$$/fd/" . fileno $own;
+  open(my $inner, '<', '/proc/self/ns/net') && ask('setns', fileno $own, $NEW_NETWORK) or return fails('entering a network');
+  return pod("/proc/$$/fd/" . fileno $inner, '10.0.0.2', 24, '10.0.0.1');
+}
+
+if ($place eq 'try') {
+  exit 0 if %number && try_all();
+  print %number ? "$what: " . lc $! : 'no numbers of system calls are known for this processor';
+  exit 1;
+}
+
+open($own, '<', $place) && ask('setns', fileno $own, $NEW_NETWORK) or die "$place: $!\n";
+$node = netlink() or die "netlink: $!\n";
+open($channel, '+<&=', $ENV{NODE_CHANNEL_FD}) or die "the channel: $!\n";
+my $unread = '';
+while (1) {
+  my ($readable, $writable) = ('', '');
+  vec($readable, fileno $channel, 1) = 1;
+  vec($writable, $_, 1) = 1 for keys %trying;
+  my ($first) = sort { $a <=> $b } map { $_->[2] } values %trying;
+  my $wait = defined $first ? $first - now() : undef;
+  select($readable, $writable, undef, defined $wait && $wait < 0 ? 0 : $wait) >= 0 or next;
+  for my $fd (keys %trying) {
+    if (vec($writable, $fd, 1)) { end_connection($fd) }
+    elsif ($trying{$fd}[2] <= now()) {
+      $! = $TIMED_OUT;
+      refuse((delete $trying{$fd})->[0], 'connect');
+    }
+  }
+  next unless vec($readable, fileno $channel, 1);
+  sysread($channel, $unread, 65536, length $unread) or last;
+  while ($unread =~ s/^([^\n]*)\n//) {
+    my $line = $1;
+    answer(split /\\t/, $1) if $line =~ /^"(.*)"$/;
+  }
+}

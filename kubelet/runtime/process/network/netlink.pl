@@ -1,0 +1,79 @@
+# Speaks rtnetlink, in which the kernel takes links, addresses and routes: no iproute2 is needed. Numbers and structures are those of
+# linux/rtnetlink.h and linux/if_link.h.
+use strict;
+use Socket;
+
+my $EXISTS = 17;
+my ($REQUEST, $ACKNOWLEDGE, $ALONE, $CREATE) = (0x1, 0x4, 0x200, 0x400);
+my ($NEW_LINK, $DELETE_LINK, $NEW_ADDRESS, $NEW_ROUTE) = (16, 17, 20, 24);
+my ($LINK_ADDRESS, $LINK_NAME, $LINK_MASTER, $LINK_INFO, $LINK_NAMESPACE) = (1, 3, 10, 18, 28);
+my ($INFO_KIND, $INFO_DATA, $VETH_PEER) = (1, 2, 1);
+my ($ROUTE_TO, $ROUTE_LINK, $ROUTE_GATEWAY, $ROUTE_SOURCE) = (1, 4, 5, 7);
+my ($MAIN_TABLE, $STATIC, $EVERYWHERE, $ON_LINK, $UNICAST) = (254, 4, 0, 253, 1);
+
+sub attribute {
+  my ($type, $data) = @_;
+  my $length = 4 + length $data;
+  return pack('SSa*', $length, $type, $data) . "\0" x (-$length & 3);
+}
+
+# An index of 0 lets the kernel choose one. Links are up, but for the far end of a pair, which cannot be before there is the near one.
+sub link_head { pack('CxSlLL', 0, 0, $_[0] // 0, ($_[1] // 1) x 2) }
+sub link_kind { attribute($LINK_INFO, join '', attribute($INFO_KIND, $_[0]), @_ > 1 ? attribute($INFO_DATA, $_[1]) : ()) }
+
+# A pair of links; the other end is made in the namespace of a file.
+sub new_pair {
+  my ($near, $far) = @_;
+  my $peer = attribute($VETH_PEER, link_head($far->{index}, 0) . link_words($far));
+  return [$NEW_LINK, $CREATE | $ALONE, link_head($near->{index}) . link_words($near) . link_kind('veth', $peer)];
+}
+sub link_words {
+  my ($link) = @_;
+  return join '', $link->{name} ? attribute($LINK_NAME, "$link->{name}\0") : (),
+    $link->{master} ? attribute($LINK_MASTER, pack('L', $link->{master})) : (),
+    $link->{address} ? attribute($LINK_ADDRESS, $link->{address}) : (),
+    $link->{namespace} ? attribute($LINK_NAMESPACE, pack('L', fileno $link->{namespace})) : ();
+}
+sub new_bridge { [$NEW_LINK, $CREATE | $ALONE, link_head($_[0]{index}) . link_words($_[0]) . link_kind('bridge')] }
+sub set_link { [$NEW_LINK, 0, link_head($_[0]{index}) . link_words($_[0])] }
+sub delete_link { [$DELETE_LINK, 0, pack('CxSlLL', 0, 0, 0, 0, 0) . attribute($LINK_NAME, "$_[0]\0")] }
+
+sub new_address {
+  my ($index, $address, $bits) = @_;
+  my $four = inet_aton($address);
+  return [$NEW_ADDRESS, $CREATE | $ALONE, pack('CCCCL', AF_INET, $bits, 0, 0, $index) . attribute(1, $four) . attribute(2, $four)];
+}
+
+# To all addresses by a gateway, or to a range by a link.
+sub default_route { route('0.0.0.0', 0, $EVERYWHERE, attribute($ROUTE_GATEWAY, inet_aton($_[0]))) }
+sub link_route {
+  my ($index, $network, $bits, $source) = @_;
+  return route($network, $bits, $ON_LINK, attribute($ROUTE_LINK, pack('L', $index)) . attribute($ROUTE_SOURCE, inet_aton($source)));
+}
+sub route {
+  my ($network, $bits, $scope, $words) = @_;
+  my $head = pack('CCCCCCCCL', AF_INET, $bits, 0, 0, $MAIN_TABLE, $STATIC, $scope, $UNICAST, 0);
+  return [$NEW_ROUTE, $CREATE | $ALONE, $head . ($bits ? attribute($ROUTE_TO, inet_aton($network)) : '') . $words];
+}
+
+sub netlink { socket(my $socket, 16, SOCK_RAW, 0) or return undef; return $socket }
+
+# Sends requests together. True, or sets $! to the first error; that something is there already is none where it may.
+sub ask_kernel {
+  my ($socket, $may_exist, @requests) = @_;
+  my $number = 0;
+  my $bytes = join '', map {
+    my ($type, $flags, $body) = @$_;
+    pack('LSSLLa*', 16 + length $body, $type, $flags | $REQUEST | $ACKNOWLEDGE, ++$number, 0, $body)
+  } @requests;
+  defined syswrite($socket, $bytes) or return 0;
+  my $problem = 0;
+  for (@requests) {
+    defined sysread($socket, my $answer, 65536) or return 0;
+    my $error = -unpack('x16l', $answer);
+    $problem ||= $error unless $may_exist && $error == $EXISTS;
+  }
+  $! = $problem;
+  return $problem == 0;
+}
+1;

@@ -1,0 +1,187 @@
+import type { Socket as DatagramSocket } from 'node:dgram'
+import type { Server, Socket } from 'node:net'
+import type { AddressRange } from '../../../../shared/api/address-range.ts'
+import type { Clock } from '../../../../shared/clock/clock.ts'
+import type { Sandbox, Sysctl } from '../../container-runtime.ts'
+import type { NetworkPlace, NodeNetwork, Served } from '../../network/node-network.ts'
+import type { ShimConnection } from '../shim/connection.ts'
+import { Door } from './door.ts'
+import { forwardFrom, linkName, whyNoLink } from './machine-link.ts'
+
+export interface PodNetworksOptions {
+  /** The folder of the runtime; the link to the machine is named after it. */
+  root: string
+  clock: Clock
+  shim(): ShimConnection
+  warn(message: string): void
+}
+
+/** What the shim calls the node's own network; those of pods are called as their sandboxes. */
+const NODE = 'node'
+
+interface Kept {
+  verb: 'listen' | 'bind'
+  at: NetworkPlace
+  use(handle: Server | DatagramSocket): void
+  handle?: Server | DatagramSocket
+}
+
+/**
+ * Networks of pods, with that of the node, to which their bridge belongs. The shim holds their namespaces, so that they
+ * outlive the kubelet and vanish with it. A door builds in them; it is opened by the first that needs it.
+ */
+export class PodNetworks implements NodeNetwork {
+  readonly #options: PodNetworksOptions
+  readonly #pods = new Set<string>()
+  readonly #kept = new Set<Kept>()
+  #range: AddressRange | undefined
+  #door: Promise<Door> | undefined
+  #why: string | undefined
+
+  constructor(options: PodNetworksOptions) {
+    this.#options = options
+  }
+
+  /** Builds the bridge of pods with addresses of this range. Resolves to those that no pod may have. */
+  async use(range: AddressRange): Promise<string[]> {
+    this.#range = range
+    const opened = this.#door
+    if (opened) await this.#build(await opened)
+    else await this.#open()
+    return [range.at(0), machineAddress(range)]
+  }
+
+  /** Makes the network of a pod. */
+  async add({ id, ip, sysctls = [] }: Sandbox): Promise<void> {
+    const range = this.#range
+    if (!range) throw new Error('the range of addresses is not known yet')
+    const [door, file] = await Promise.all([this.#open(), this.#options.shim().network(id)])
+    const settings = sysctls.filter(isOfNetwork).map(({ name, value }) => `${name.replaceAll('.', '/')}=${value}`)
+    await door.build('pod', file, ip, range.bits, range.at(0), ...settings)
+    this.keep(ip)
+  }
+
+  /** Knows the address of a pod that has a network. */
+  keep(address: string): void {
+    this.#pods.add(address)
+  }
+
+  /** The pod's network goes, when its last process has. */
+  remove({ id, ip }: Sandbox): void {
+    this.#pods.delete(ip)
+    this.#options.shim().forget(id)
+  }
+
+  has(address: string): boolean {
+    return this.#pods.has(address) || this.#range?.indexOf(address) !== undefined
+  }
+
+  async connect({ host, port, timeoutMs, podSandbox }: Parameters<NodeNetwork['connect']>[0]): Promise<Socket> {
+    const within = podSandbox ? [await this.#options.shim().network(podSandbox)] : []
+    const door = await this.#open()
+    return door.socket('connect', [host, port, timeoutMs, ...within], timeoutMs + MARGIN_MS)
+  }
+
+  async listen(at: NetworkPlace, onConnection: (socket: Socket) => void): Promise<Served> {
+    const use = (server: Server | DatagramSocket): void => {
+      server.on('connection', onConnection)
+    }
+    return this.#serve({ verb: 'listen', at, use })
+  }
+
+  async bind(at: NetworkPlace, onSocket: (socket: DatagramSocket) => void): Promise<Served> {
+    return this.#serve({ verb: 'bind', at, use: (socket) => onSocket(socket as DatagramSocket) })
+  }
+
+  /**
+   * Lets go of the networks: an open socket would keep that of a node whose shim has ended. The next request opens
+   * those that the shim has then.
+   */
+  close(): void {
+    this.#pods.clear()
+    this.#door?.then((door) => door.close()).catch(() => {})
+    this.#door = undefined
+    for (const kept of this.#kept) {
+      kept.handle?.close()
+      kept.handle = undefined
+    }
+  }
+
+  #open(): Promise<Door> {
+    if (this.#door) return this.#door
+    const opening = this.#enter()
+    this.#door = opening
+    opening.catch(() => {
+      if (this.#door === opening) this.#door = undefined
+    })
+    return opening
+  }
+
+  async #enter(): Promise<Door> {
+    const { clock, shim } = this.#options
+    const file = await shim().network(NODE)
+    const door: Door = new Door(file, {
+      clock,
+      onEnd: () => {
+        this.#door = undefined
+      },
+    })
+    try {
+      await this.#build(door)
+      for (const kept of this.#kept) if (!kept.handle) await this.#make(door, kept)
+    } catch (error) {
+      door.close()
+      throw error
+    }
+    return door
+  }
+
+  async #build(door: Door): Promise<void> {
+    const range = this.#range
+    if (!range) return
+    await door.build('bridge', range.at(0), range.bits)
+    const name = linkName(this.#options.root)
+    const why = whyNoLink(range, name) ?? (await linkMachine(door, name, range))
+    if (why && why !== this.#why)
+      this.#options.warn(`this machine reaches pods only by kubectl and the kubelet, not at their addresses: ${why}`)
+    this.#why = why
+  }
+
+  async #serve(kept: Kept): Promise<Served> {
+    await this.#make(await this.#open(), kept)
+    this.#kept.add(kept)
+    return {
+      close: () => {
+        this.#kept.delete(kept)
+        kept.handle?.close()
+      },
+    }
+  }
+
+  async #make(door: Door, kept: Kept): Promise<void> {
+    const { verb, at, use } = kept
+    if (this.#range?.indexOf(at.host) === undefined) await door.build('address', at.host)
+    kept.handle = await door.socket(verb, [at.host, at.port])
+    kept.handle.unref()
+    use(kept.handle)
+  }
+}
+
+/** The door tells of a timeout itself. */
+const MARGIN_MS = 1_000
+
+/** The bridge has the first address, and the machine the last. */
+const machineAddress = (range: AddressRange): string => range.at(range.size - 1)
+
+const isOfNetwork = ({ name }: Sysctl): boolean => name.startsWith('net.')
+
+async function linkMachine(door: Door, name: string, range: AddressRange): Promise<string | undefined> {
+  try {
+    const [network = ''] = range.cidr.split('/')
+    await door.build('link', name, machineAddress(range), network, range.bits)
+    forwardFrom(name)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}
