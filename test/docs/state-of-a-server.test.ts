@@ -61,6 +61,15 @@ t.test('an object of a module that the start of a server changes', async (t) => 
     const text = writer('known.celSteps = 1').replace('{ limits }', '{ limits as known }')
     t.equal(check(t, { 'apiserver/limits.ts': limits, 'apiserver/server.ts': text }).status, 1)
   })
+  await t.test('of a folder that servers share', async (t) => {
+    const files = {
+      'shared/limits.ts': limits,
+      'apiserver/server.ts': writer('limits.celSteps = 1').replace('./', '../shared/'),
+    }
+    t.match(check(t, files).stdout, 'shared/limits.ts:1: `limits` (changed at apiserver/server.ts:4)')
+    const map = { 'shared/known.ts': 'class Known {\n  readonly #byName = new Map<string, number>()\n}\n' }
+    t.equal(check(t, map).status, 0, 'what their objects keep belongs to those that make them')
+  })
   await t.test('in its own file', async (t) => {
     const text = `${limits}export const set = (celSteps: number): void => {\n  limits.celSteps = celSteps\n}\n`
     t.equal(check(t, { 'apiserver/limits.ts': text }).status, 1)
