@@ -1,7 +1,8 @@
 /** Networks of pods: what they reach, what reaches them, and that nothing is left of them. */
-import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { execFile, execFileSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
@@ -192,6 +193,32 @@ t.test('a machine that has a route to the range already', async (t) => {
   await run(second, second.runtime, two!, web('second'))
   t.match(await said(first.runtime, one!.ip), /^first/)
   t.match(await said(second.runtime, two!.ip), /^second/)
+})
+
+t.test('an ordinary user has networks, too, if user namespaces are allowed', async (t) => {
+  if (process.getuid?.() !== 0) return skipOrFail(t, 'the tests above have shown it')
+  const folder = mkdtempSync(path.join(tmpdir(), 'kubestage-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  chmodSync(folder, 0o777)
+  const program = path.join(import.meta.dirname, 'ordinary-network.ts')
+  const nobody = { uid: 65_534, gid: 65_534, cwd: '/', env: { ...process.env, TMPDIR: folder, HOME: folder } }
+  const { error, stdout } = await new Promise<{ error: Error | null; stdout: string }>((resolve) =>
+    execFile(process.execPath, [program], nobody, (error, stdout) => resolve({ error, stdout })),
+  )
+  if (error && /EACCES|permission denied/i.test(error.message)) return skipOrFail(t, 'nobody may read our files here')
+  t.error(error)
+  const { why, ips, ...found } = JSON.parse(stdout)
+  if (why) return skipOrFail(t, `an ordinary user has no networks here: ${why}`)
+  const [one, two] = ips
+  const wanted = ['one to 10.244.0.1', 'two to 10.244.0.1', `two to ${one}`]
+  t.same(found.answers, wanted, `the node reaches ${one} and ${two}, and pods reach each other`)
+  t.equal(found.forwarded, 'two to 127.0.0.1')
+  t.match(found.sees, /^65534\nperl\none\nCapEff:\t0+\n$/, 'its own user, processes and name, and no rights')
+  t.equal(found.inHost, readlinkSync('/proc/self/ns/net'), 'a pod with hostNetwork has the machine’s')
+  t.equal(found.onTerminal, found.plain, 'a command on a terminal is in the pod’s network')
+  t.not(found.plain, found.inHost)
+  t.same(found.again, wanted.slice(1), 'the next kubelet finds them')
+  t.match(found.warnings, [/this machine reaches pods only by kubectl and the kubelet.*: that needs root$/])
 })
 
 t.test('routes of a machine', async (t) => {

@@ -76,7 +76,8 @@ function namespacesOf(
     ...(!sandbox.hostNetwork && { hostname: sandbox.hostname }),
     // Non-root users cannot join a namespace that another process created, so each container gets its own.
     ownIpc: stored.ownIpc && ordinaryIdentity() !== undefined,
-    identity: ordinaryIdentity(),
+    // With networks the shim is in the user namespace of the node, and its containers are with it.
+    identity: sandbox.ownNetwork ? undefined : ordinaryIdentity(),
     workingDir,
     readonlyRoot: stored.readonlyRoot,
     layerBytes,

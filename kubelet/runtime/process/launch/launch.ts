@@ -44,16 +44,17 @@ export function shimLaunch(launch: Launch): { namespaceFlags: number; besidePid?
   // Another's PID namespace may be entered by root, and by one who is in its namespace of users: then not by the shim,
   // but by its child.
   if (namespaces.kind === 'enter' && ordinaryIdentity())
-    return { namespaceFlags: 0, steps: words([enter(namespaces), ['fork'], ...done]) }
+    return { namespaceFlags: 0, steps: words([enter(namespaces, !namespaces.network), ['fork'], ...done]) }
   if (namespaces.kind === 'new')
     return { namespaceFlags: namespaces.flags, besidePid, steps: words([...namespaces.steps, ...done]) }
-  return { namespaceFlags: 0, besidePid, steps: words([enter({ ...namespaces, processes: false }), ...done]) }
+  return { namespaceFlags: 0, besidePid, steps: words([enter({ ...namespaces, processes: false }, false), ...done]) }
 }
 
 /** Returns the program and arguments that start a launch without the shim, as a child process on a terminal. */
 export function terminalLaunch(launch: Launch): { file: string; args: string[] } {
   const { namespaces } = launch
-  const entering: Step[] = namespaces.kind === 'enter' ? [enter(namespaces), ['fork'], ['session']] : []
+  const entering: Step[] =
+    namespaces.kind === 'enter' ? [enter(namespaces, ordinaryIdentity() !== undefined), ['fork'], ['session']] : []
   return aloneLaunch([...entering, ...program(launch)])
 }
 
@@ -66,17 +67,14 @@ export const aloneLaunch = (steps: Step[]): { file: string; args: string[] } => 
 export const perl = 'perl'
 export const containerScript = path.join(import.meta.dirname, '../shim/container.pl')
 
-const enter = ({
-  pid,
-  processes,
-  hostname,
-  ipc,
-  network,
-  files,
-}: Omit<Namespaces & { kind: 'enter' }, 'kind'>): Step => [
+/** `users`: its user namespace is not that of the process that enters. */
+const enter = (
+  { pid, processes, hostname, ipc, network, files }: Omit<Namespaces & { kind: 'enter' }, 'kind'>,
+  users: boolean,
+): Step => [
   'enter',
   String(pid),
-  ...(ordinaryIdentity() ? ['user'] : []),
+  ...(users ? ['user'] : []),
   ...(processes ? ['pid'] : []),
   ...(hostname ? ['uts'] : []),
   ...(ipc ? ['ipc'] : []),

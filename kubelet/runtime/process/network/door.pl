@@ -207,7 +207,13 @@ if ($place eq 'try') {
   exit 1;
 }
 
-open($own, '<', $place) && ask('setns', fileno $own, $NEW_NETWORK) or die "$place: $!\n";
+# An ordinary user's networks belong to the user namespace of the shim.
+open($own, '<', $place) or die "$place: $!\n";
+if ($> && $place =~ m{^(/proc/\d+)/}) {
+  my $users;
+  open($users, '<', "$1/ns/user") && ask('setns', fileno $users, $NEW_USERS) or die "$1/ns/user: $!\n";
+}
+ask('setns', fileno $own, $NEW_NETWORK) or die "$place: $!\n";
 $node = netlink() or die "netlink: $!\n";
 open($channel, '+<&=', $ENV{NODE_CHANNEL_FD}) or die "the channel: $!\n";
 my $unread = '';

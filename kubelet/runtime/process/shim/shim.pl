@@ -41,6 +41,7 @@ $SIG{PIPE} = 'IGNORE';
 my $grace = $mode =~ /^\d+$/ ? $mode : 0;
 
 my $NEW_PROCESSES = 0x20000000;
+my $NEW_USERS = 0x10000000;
 my %NEW = (ipc => 0x08000000, net => 0x40000000);
 my $SIGCHLD = 17;
 my $HANG_NOT = 1;
@@ -164,6 +165,7 @@ open(my $own_processes, '<', '/proc/self/ns/pid');
 my %kept = (ipc => {}, net => {});
 my %own;
 open($own{$_}, '<', "/proc/self/ns/$_") for keys %kept;
+my $own_users;
 
 my (%job, %job_of_pid, %preparing);
 # By pid: children that we have not started, and the containers from one of which they are.
@@ -241,10 +243,40 @@ sub spawn {
 sub namespace {
   my ($kind, $name) = @_;
   return $kept{$kind}{$name} if $kept{$kind}{$name};
+  my $made = $> == 0 ? made_by_us($kind) : made_by_child($kind);
+  $kept{$kind}{$name} = $made if $made;
+  return $made;
+}
+sub made_by_us {
+  my ($kind) = @_;
   ask('unshare', $NEW{$kind}) or return undef;
   my $is_open = open(my $namespace, '<', "/proc/self/ns/$kind");
-  ask('setns', fileno $own{$kind}, $NEW{$kind}) && $is_open or return undef;
-  return $kept{$kind}{$name} = $namespace;
+  return ask('setns', fileno $own{$kind}, $NEW{$kind}) && $is_open ? $namespace : undef;
+}
+# An ordinary user gets them in a user namespace, which we enter for good with the first one; from there is no way back to the
+# machine's own.
+sub made_by_child {
+  my ($kind) = @_;
+  $own_users ||= ask('unshare', $NEW_USERS) && !defined take_steps('identity', 2, $> + 0, $) + 0) or return undef;
+  pipe(my $told, my $telling) && pipe(my $waiting, my $release) && defined(my $child = fork) or return undef;
+  if (!$child) {
+    syscall($number{prctl}, 1, 9, 0, 0, 0);
+    close $release;
+    syswrite($telling, ask('unshare', $NEW{$kind}) ? 'made' : pack('L', $! + 0));
+    sysread($waiting, my $nothing, 1);
+    exit;
+  }
+  close $telling;
+  sysread($told, my $word, 4) or return undef;
+  my $is_made = $word eq 'made';
+  my $problem = $is_made ? 0 : unpack('L', $word);
+  my $namespace;
+  my $is_open = $is_made && open($namespace, '<', "/proc/$child/ns/$kind");
+  $problem ||= $! + 0;
+  close $release;
+  waitpid($child, 0);
+  $! = $problem;
+  return $is_open ? $namespace : undef;
 }
 
 sub network {
