@@ -107,6 +107,7 @@ async function which(request: Request, words: string[]): Promise<number> {
 async function check(request: Request, files: string[]): Promise<number> {
   if (files.length === 0) throw wrongCall()
   const { checkContainers } = await import('./check.ts')
+  const { remarkLines } = await import('./remarks.ts')
   const checked = await checkContainers(files, await sourceOf(request))
   if (request.values.output !== 'text') await printData(request.values.output, checked)
   else {
@@ -118,11 +119,7 @@ async function check(request: Request, files: string[]): Promise<number> {
       problem?.reason ?? missing?.map((file) => `no ${file}?`).join(' ') ?? '',
     ])
     printTable([['OBJECT', 'CONTAINER', 'IMAGE', 'PROGRAM', 'PROBLEM'], ...rows])
-    const messages = checked.flatMap(({ problem, missing = [] }) => [
-      ...(problem ? [problem.message] : []),
-      ...missing.map((file) => `${file} is not on this machine, nor is a volume mounted there`),
-    ])
-    for (const message of new Set(messages)) process.stderr.write(`kubestage: ${message}\n`)
+    for (const line of remarkLines(checked)) process.stderr.write(`${line}\n`)
   }
   return checked.some(({ problem }) => problem) ? 1 : 0
 }

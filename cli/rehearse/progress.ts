@@ -1,3 +1,4 @@
+import { ToldOnce } from './formats/told-once.ts'
 import { isBad, type Rehearsal, verdictOf } from './report.ts'
 
 /** Reports a death as soon as it is over. */
@@ -17,9 +18,12 @@ const DEFAULT_COLUMNS = 80
 /** On a terminal one line, that of the last death, gone in the end; elsewhere, as in CI's logs, a line for each. */
 export function progressOn(stream: NodeJS.WriteStream): Progress {
   const clear = '\r\u001b[K'
+  const told = new Map<string, ToldOnce>()
   return {
     tell(done) {
-      const line = lineOf(done)
+      const ofWorkload = told.get(done.workload) ?? new ToldOnce()
+      told.set(done.workload, ofWorkload)
+      const line = lineOf(done, ofWorkload)
       stream.write(stream.isTTY ? clear + line.slice(0, (stream.columns || DEFAULT_COLUMNS) - 1) : `${line}\n`)
     },
     end() {
@@ -28,7 +32,7 @@ export function progressOn(stream: NodeJS.WriteStream): Progress {
   }
 }
 
-function lineOf({ workload, rehearsal }: Done): string {
+function lineOf({ workload, rehearsal }: Done, told: ToldOnce): string {
   const { way, findings, inRealTime } = rehearsal
-  return `${workload} ${way}${inRealTime ? ' in real time' : ''}: ${findings.some(isBad) ? 'bad: ' : ''}${verdictOf(rehearsal)}`
+  return `${workload} ${way}${inRealTime ? ' in real time' : ''}: ${findings.some(isBad) ? 'bad: ' : ''}${told.short(verdictOf(rehearsal), way)}`
 }

@@ -15,9 +15,16 @@ export async function printData(output: Exclude<Output, 'text'>, value: unknown)
 
 /** Lines in columns, the first of them the head. */
 export function printTable(lines: readonly (readonly string[])[]): void {
-  const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
-  for (const line of lines) {
-    const cells = line.map((cell, column) => cell.padEnd(widths[column] ?? 0))
-    process.stdout.write(`${cells.join('   ').trimEnd()}\n`)
-  }
+  for (const line of tableLines(lines)) process.stdout.write(`${line}\n`)
+}
+
+/** Returns a line of text for each row of cells, in columns of one width. */
+export function tableLines(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('   ')
+      .trimEnd(),
+  )
 }

@@ -69,6 +69,10 @@ const cluster = {
       kubectl wait --for=condition=Ready "pod/$1"
       kubectl delete pod "$1" --grace-period=1
     }
+    chart_runs() {
+      kubectl create deployment "$1" --image=pause
+      kubectl label deployment "$1" "app.kubernetes.io/instance=$1"
+    }
     records_are_there() { until [ "$(kubectl get terminations --no-headers | wc -l)" = "$1" ]; do sleep 0.1; done; }
     kubestage up --detach
     eval "$(kubestage env)"`,

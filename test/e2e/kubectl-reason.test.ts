@@ -89,6 +89,37 @@ t.test('a raw DELETE takes the reason along', { skip: !newest && 'no kubectl her
   t.match(await run(['delete', '--reason=x', '--raw']), { code: 1, stderr: /flag needs an argument: --raw/ })
 })
 
+t.test('a client that knows no reasons, such as helm uninstall', { skip: !newest && 'no kubectl here' }, async (t) => {
+  const run = shellWith(newest!)
+  const charts = 'charts'
+  const kubectl = async (args: string[], input?: string): Promise<void> => {
+    t.match(await run(['-n', charts, ...args], { file: newest!.file, input }), { code: 0 }, args.join(' '))
+  }
+  const started = async (name: string): Promise<void> => {
+    await kubectl(['create', 'deployment', name, '--image=busybox', '--', 'sh', '-c', politeScript])
+    await kubectl(['wait', '--for=condition=Available', `deployment/${name}`, '--timeout=60s'])
+  }
+  const reasonOf = async (name: string): Promise<string | undefined> => {
+    const about = { namespace: charts, fieldSelector: `workload=Deployment/${name}` }
+    const record = async () => (await client.list<Termination>(terminations, about)).items[0]
+    return (await until(record, { what: `the record of ${name}` })).reason
+  }
+  const reason = 'the shop moves'
+  await kubectl(['create', 'namespace', charts])
+
+  await started('annotated')
+  await kubectl(['annotate', 'deployments,pods', '-l', 'app=annotated', `kubestage.dev/termination-reason=${reason}`])
+  const options = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background' }
+  const path = `/apis/apps/v1/namespaces/${charts}/deployments/annotated`
+  await kubectl(['delete', `--raw=${path}`, '-f', '-'], JSON.stringify(options))
+  t.equal(await reasonOf('annotated'), reason)
+
+  await started('addressed')
+  const server = `${cluster.access.server}/kubestage-reason-${Buffer.from(reason).toString('base64url')}`
+  await kubectl([`--server=${server}`, 'delete', 'deployment', 'addressed'])
+  t.equal(await reasonOf('addressed'), reason)
+})
+
 t.test('help and completion of delete name --reason', { skip: !newest && 'no kubectl here' }, async (t) => {
   for (const kubectl of kubectls) {
     const run = shellWith(kubectl)

@@ -1,6 +1,7 @@
 import { styleText } from 'node:util'
 import { diesWell, type Finding, isBad, type Report, sentence, verdictOf, type WorkloadReport } from '../report.ts'
 import { cells, columns } from './shown.ts'
+import { ToldOnce } from './told-once.ts'
 
 type Paint = (style: Parameters<typeof styleText>[0], text: string) => string
 /** On a terminal. */
@@ -31,7 +32,8 @@ const remark = (count: number, what: string, why: string): string =>
 
 function workloadText(workload: WorkloadReport): string {
   const { name, file, manifest, rehearsals } = workload
-  const rows = rehearsals.map((rehearsal) => [...cells(rehearsal), verdictOf(rehearsal)])
+  const told = new ToldOnce()
+  const rows = rehearsals.map((rehearsal) => [...cells(rehearsal), told.short(verdictOf(rehearsal), rehearsal.way)])
   const widths = columns.map((column, index) => Math.max(column.length, ...rows.map((row) => row[index]?.length ?? 0)))
   const line = (row: readonly string[]): string =>
     `  ${row

@@ -45,7 +45,7 @@ export function createImages(map: ImageMap): Images {
       const stopSignal = found.find((entry) => entry.stopSignal)?.stopSignal
       if (command || path.length > 0 || hasCommand)
         return resolved(image, { command, isDefault: origin === 'built in', path, stopSignal })
-      const pattern = patternFor(parseImageName(image))
+      const pattern = patternOf(image)
       throw new ImageError(
         'ErrImagePull',
         `image "${image}" stands for no program of this machine: say which with kubestage image add '${pattern}' -- /path/to/program, ` +
@@ -91,9 +91,11 @@ function resolved(
   return { id: `sha256:${digest}`, ...words, env: {}, path, stopSignal, present: true }
 }
 
-/** All versions of it. */
-const patternFor = ({ domain, repository }: ImageName): string =>
-  `${domain === 'docker.io' ? repository.replace(/^library\//, '') : `${domain}/${repository}`}:*`
+/** Returns the pattern of all versions of an image. Throws {@link ImageError} if the name is not an image's. */
+export function patternOf(image: string): string {
+  const { domain, repository } = parseImageName(image)
+  return `${domain === 'docker.io' ? repository.replace(/^library\//, '') : `${domain}/${repository}`}:*`
+}
 
 function matcher(pattern: string): (name: string) => boolean {
   const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))

@@ -66,6 +66,36 @@ t.test('a report in each format', (t) => {
   t.end()
 })
 
+t.test('a long verdict is told once, for the first way that has it', (t) => {
+  const says = `its preStop hook fails (command 'curl -sf http://localhost:9000/drain' exited with 7: no route to host)`
+  const bad = { fault: 'hook-fails', severity: 'bad', says, remedy: 'fix the hook' } as const
+  const death = { hook: 'Failed' as const, usedSeconds: 1, graceSeconds: 30, exitCodes: [0] }
+  const rehearsals: Rehearsal[] = ['delete', 'update', 'eviction'].map((way) => ({ ...death, way, findings: [bad] }))
+  const report: Report = { timeScale: 1, workloads: [{ name: 'pod/web', manifest: [], rehearsals }] }
+  const text = textReport(report)
+  t.equal(text.split(says).length - 1, 2, 'in the table and in the summary')
+  t.match(text, /update +– +1\.0 of 30 s +0 +– +as delete\n/)
+  t.match(text, `${says}: fix the hook (delete, update, eviction)`)
+  const markdown = markdownReport(report)
+  t.equal(markdown.split(says).length - 1, 1)
+  t.match(markdown, '| eviction | – | 1.0 of 30 s | 0 | – | ❌ as delete |')
+  const written: string[] = []
+  const write = (text: string) => written.push(text) > 0
+  const progress = progressOn({ isTTY: false, write } as unknown as NodeJS.WriteStream)
+  for (const workload of ['pod/web', 'pod/db'])
+    for (const rehearsal of rehearsals) progress.tell({ workload, rehearsal })
+  t.same(
+    written,
+    ['pod/web', 'pod/db'].flatMap((name) => [
+      `${name} delete: bad: ${says}\n`,
+      `${name} update: bad: as delete\n`,
+      `${name} eviction: bad: as delete\n`,
+    ]),
+  )
+  t.equal(junitReport(report).split('its preStop hook fails').length - 1, 3, 'programs read each')
+  t.end()
+})
+
 t.test('each death is told: on a line of its own, or on a terminal in place of the one before', (t) => {
   const bad: Finding = { fault: 'exits-143', severity: 'bad', says: 'exits 143, as if TERM had killed it' }
   const note: Finding = { fault: 'slow-stop', severity: 'note', says: 'needs 9 s' }
