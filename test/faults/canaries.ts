@@ -4,13 +4,14 @@ import path from 'node:path'
 import type { Test } from 'tap'
 import type { Node, Pod } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
-import { namespaces, nodes, pods } from '../../shared/client/resources.ts'
+import { nodes, pods } from '../../shared/client/resources.ts'
 import { Bystander } from '../budgets/bystander.ts'
 import type { Started } from '../budgets/server.ts'
 import { p99 } from '../budgets/verdict.ts'
 import { kubeletPid, type TestCluster } from '../harness/cluster.ts'
 import { podOf } from '../harness/pods.ts'
 import { until } from '../harness/until.ts'
+import { ensureNamespace } from './namespace.ts'
 
 const neighbours = 20
 const namespace = 'neighbours'
@@ -64,7 +65,7 @@ export async function startCanaries(t: Test, cluster: TestCluster, { metadata }:
 
 /** Resolves, when they run, to a function that says which containers run, since when. */
 async function startNeighbours(client: Client): Promise<() => Promise<string[]>> {
-  await client.create(namespaces, { metadata: { name: namespace } })
+  await ensureNamespace(client, namespace)
   const names = Array.from({ length: neighbours }, (_, index) => `neighbour-${index}`)
   const create = (name: string) => client.create(pods, podOf({ name, command: ['sleep', '100000'] }), { namespace })
   await Promise.all(names.map(create))

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { skipOrFail } from '../harness/skip.ts'
-import { faults } from './faults.ts'
+import { allFaults } from './all.ts'
 import { siege } from './siege.ts'
 
 /** Each about a second; `npm run faults` has them all, in random order, for as long as it is told. */
@@ -11,11 +11,15 @@ const sample = [
   'full disk and SIGKILL to the API server',
   'a second server on the same file',
   'SIGKILL to all',
+  'pods: variables that each contain the one before, 50 MB in all',
+  'pods: signals to all processes',
+  'bodies, by a service account that may only create pods',
+  'what grows, by an administrator',
 ]
 
 t.test('no fault loses what was acknowledged, or leaves anything behind', async (t) => {
   t.same(
-    sample.filter((name) => !faults.some((fault) => fault.name === name)),
+    sample.filter((name) => !allFaults.some((fault) => fault.name === name)),
     [],
     'these faults exist',
   )

@@ -29,6 +29,8 @@ export interface Fault {
   endsPods?: true
   /** Its pods are Failed afterwards, as when a node is shut down: they are created again. */
   failsPods?: true
+  /** The API server, the kubelet and the shim are the same processes afterwards. */
+  endsNothing?: true
   /** It needs a disk of its own, and a user who may mount. */
   needsDisk?: true
   /** Resolves when the trouble is over; rejects when the cluster did not take it as it should. */

@@ -1,23 +1,24 @@
 import type { Event, Pod } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
-import { events, namespaces, pods, serviceAccounts } from '../../shared/client/resources.ts'
+import { events, pods, serviceAccounts } from '../../shared/client/resources.ts'
 import { type ClusterAccess, createRestClient, type ServerClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { until } from '../harness/until.ts'
-import type { Attack } from './attacks.ts'
+import type { Attack, Places } from './attacks.ts'
+import { ensureNamespace, unlessThere } from './namespace.ts'
 
 const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' }
 const name = 'attacker'
-const unlessThere = (error: { code?: number }): void => {
-  if (error.code !== 409) throw error
-}
+/** Where its pods are. */
+export const attackNamespace = 'attack'
 
 /** A service account that may create pods in its namespace, and no more; an administrator removes what it has made. */
 export class PodAttacker {
-  readonly namespace = 'attack'
+  readonly namespace = attackNamespace
   readonly client: ServerClient
   readonly token: string
   readonly #admin: Client
+  readonly #made = new Set<string>()
 
   private constructor(admin: Client, { server, ca }: ClusterAccess, token: string) {
     this.#admin = admin
@@ -27,8 +28,8 @@ export class PodAttacker {
 
   /** The account may be there already. */
   static async start(admin: Client, access: ClusterAccess): Promise<PodAttacker> {
-    const namespace = 'attack'
-    await admin.create(namespaces, { metadata: { name: namespace } }).catch(unlessThere)
+    const namespace = attackNamespace
+    await ensureNamespace(admin, namespace)
     const objects: [object, object][] = [
       [serviceAccounts, { metadata: { name } }],
       [
@@ -52,10 +53,13 @@ export class PodAttacker {
   }
 
   /** Resolves when the attack has had its effect, or has none; to false if the store takes no such pod (413). */
-  async attack(attack: Attack): Promise<boolean> {
+  async attack(attack: Attack, places: Places): Promise<boolean> {
     const { namespace } = this
     try {
-      for (const pod of attack.pods) await this.client.create(pods, pod, { namespace })
+      for (const pod of attack.pods(places)) {
+        await this.client.create(pods, pod, { namespace })
+        this.#made.add(pod.metadata.name ?? '')
+      }
     } catch (error) {
       if ((error as { code?: number }).code === 413) return false
       throw error
@@ -63,24 +67,24 @@ export class PodAttacker {
     const isOver = async (): Promise<boolean> => {
       const { items } = await this.#admin.list<Event>(events, { namespace })
       const told = items.map(({ message }) => message ?? '')
-      return (await this.#podsOf(attack)).every((pod) => attack.isOver(pod, told))
+      return (await this.#left()).every((pod) => attack.isOver(pod, told))
     }
     await until(isOver, { what: attack.name, timeoutMs: 120_000 })
     return true
   }
 
   /** Resolves when its pods are gone. */
-  async clear(attack: Attack): Promise<void> {
+  async clear(): Promise<void> {
     const { namespace } = this
-    for (const { metadata } of attack.pods) await this.#admin.delete(pods, { namespace, name: metadata.name ?? '' })
-    const isGone = async () => (await this.#podsOf(attack)).length === 0
+    for (const name of this.#made) await this.#admin.delete(pods, { namespace, name })
+    const isGone = async () => (await this.#left()).length === 0
     await until(isGone, { what: 'its pods to be gone', timeoutMs: 120_000 })
+    this.#made.clear()
   }
 
-  async #podsOf({ pods: own }: Attack): Promise<Pod[]> {
-    const names = new Set(own.map(({ metadata }) => metadata.name))
+  async #left(): Promise<Pod[]> {
     const { items } = await this.#admin.list<Pod>(pods, { namespace: this.namespace })
-    return items.filter(({ metadata }) => names.has(metadata.name))
+    return items.filter(({ metadata }) => this.#made.has(metadata.name ?? ''))
   }
 
   close(): Promise<void> {

@@ -3,13 +3,11 @@
  * create them, its requests, and those of an administrator. Each API server answers through all of them.
  */
 import t from 'tap'
-import { Attacker } from '../budgets/attacker.ts'
-import { foundByAttacks } from '../budgets/attacks/all.ts'
 import { startTestCluster } from '../harness/cluster.ts'
 import { etcdPrograms, noEtcd } from '../harness/etcd.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { reached, serversOf } from './canaries.ts'
-import { requestAttacks } from './request-attacks.ts'
+import { carryOut, prepare, requestAttacks } from './request-attacks.ts'
 import { withstandPods } from './withstand.ts'
 
 t.setTimeout(1_200_000)
@@ -23,18 +21,11 @@ t.test('attacks on two API servers harm nobody else', async (t) => {
   if (!withstood) return
   const { attacker, state, before } = withstood
   const server = reached(first!, cluster)
-  const admin = new Attacker(server)
-  await admin.ask('admin', foundByAttacks, [201])
-  t.same(admin.wrong, [])
-  admin.leave()
-  const account = { ...server, tls: { ca: server.tls.ca } }
-  for (const { who, what, attacks } of requestAttacks(attacker)) {
-    await t.test(`${what}, by ${who}`, async (t) => {
-      for (const attack of attacks) {
-        const headers = { authorization: `Bearer ${attacker.token}` }
-        const requests = who === 'an administrator' ? new Attacker(server) : new Attacker(account, headers)
-        await requests.carryOut(attack)
-        requests.leave()
+  await prepare(server)
+  for (const campaign of requestAttacks) {
+    await t.test(`${campaign.what}, by ${campaign.who}`, async (t) => {
+      for (const attack of campaign.attacks) {
+        await carryOut(attack, campaign, { server, token: attacker.token })
         t.same(await state(), before, attack.name)
       }
     })

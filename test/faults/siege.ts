@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { until as eventually } from '../harness/until.ts'
-import { type Fault, faults } from './faults.ts'
+import { allFaults } from './all.ts'
+import type { Fault } from './faults.ts'
 import { Ledger } from './ledger.ts'
 import { oneOf, randomFrom } from './random.ts'
 import { isRefusal, Subject } from './subject.ts'
@@ -46,7 +47,7 @@ export async function siege({ seed, until, say }: SiegeOptions): Promise<SiegeRe
     checks: 0,
     violations: [],
   }
-  const possible = faults.filter(({ needsDisk }) => subject.hasDisk || !needsDisk)
+  const possible = allFaults.filter(({ needsDisk }) => subject.hasDisk || !needsDisk)
   if (!subject.hasDisk) say('this user may not mount: no full and no read-only disk')
   const startMs = realClock.monotonic()
   let isOver = false
@@ -68,6 +69,7 @@ export async function siege({ seed, until, say }: SiegeOptions): Promise<SiegeRe
     for (const fault of plan(possible, until, random, subject)) {
       const beganMs = realClock.monotonic()
       const processes = steady.map((name) => subject.processOf(name))
+      const before = programs(subject)
       try {
         await fault.inflict({ subject, ledger, random })
         // What is killed ends in its own time; until then it looks as if it went on.
@@ -81,6 +83,8 @@ export async function siege({ seed, until, say }: SiegeOptions): Promise<SiegeRe
         const after = steady.map((name) => subject.processOf(name))
         if (!fault.endsPods && !fault.failsPods && `${processes}` !== `${after}`)
           violated(`${fault.name}: the pods' processes were ${processes}, and are ${after}`)
+        if (fault.endsNothing && before !== programs(subject))
+          violated(`${fault.name}: the processes were ${before}, and are ${programs(subject)}`)
       } catch (error) {
         violated(`${fault.name}: ${(error as Error).message}`)
         if (!(await isAlive(subject))) break
@@ -136,6 +140,9 @@ function* plan(
 
 const checked = (ledger: Ledger, subject: Subject): Promise<string[]> =>
   ledger.differences(subject.client).catch((error: Error) => [error.message])
+
+const programs = (subject: Subject): string =>
+  (['server', 'kubelet', 'shim'] as const).map((name) => `${name} ${subject.pidOf(name)}`).join(', ')
 
 const isAlive = (subject: Subject): Promise<boolean> =>
   subject.answers().then(

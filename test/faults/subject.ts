@@ -5,7 +5,7 @@ import { StatusError } from '../../shared/api/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import { pods } from '../../shared/client/resources.ts'
-import { createRestClient, type ServerClient } from '../../shared/client/rest-client.ts'
+import { type ClusterAccess, createRestClient, type ServerClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { cli, repository } from '../harness/cluster.ts'
 import { podOf, politeScript } from '../harness/pods.ts'
@@ -46,6 +46,7 @@ export class Subject {
   kills = 0
   #up: ChildProcess | undefined
   #client: ServerClient | undefined
+  #access: ClusterAccess | undefined
 
   constructor(folder: string) {
     this.folder = folder
@@ -65,6 +66,11 @@ export class Subject {
   get client(): ServerClient {
     if (!this.#client) throw new Error('it does not run')
     return this.#client
+  }
+
+  get access(): ClusterAccess {
+    if (!this.#access) throw new Error('it does not run')
+    return this.#access
   }
 
   /** Resolves when it serves. */
@@ -88,8 +94,8 @@ export class Subject {
     if (up.exitCode !== null || up.signalCode !== null)
       throw new Error(`kubestage up ended (${up.exitCode ?? up.signalCode}):\n${this.log().slice(-2_000)}`)
     await this.#client?.close()
-    const access = await loadKubeconfig(join(this.stateDir, 'kubeconfig'))
-    this.#client = createRestClient({ ...access, clock: realClock, requestTimeoutMs })
+    this.#access = await loadKubeconfig(join(this.stateDir, 'kubeconfig'))
+    this.#client = createRestClient({ ...this.#access, clock: realClock, requestTimeoutMs })
     await this.answers()
   }
 

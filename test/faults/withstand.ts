@@ -40,15 +40,15 @@ export async function withstandPods(t: Test, cluster: TestCluster): Promise<With
   const before = await state()
   t.match(before, { ready: 'True', bystander: null, hasSegment: true, others: { failures: [], isQuick: true } })
   const refused: string[] = []
-  for (const attack of attacks({ silentPort: silent.port })) {
+  for (const attack of attacks) {
     await t.test(attack.name, async (t) => {
-      const isRefused = !(await attacker.attack(attack))
+      const isRefused = !(await attacker.attack(attack, { silentPort: silent.port }))
       t.same(await state(), before)
       if (isRefused) return void refused.push(attack.name)
       await until(() => largestFile(path.join(stateDir, 'kubelet', 'pods')) < 2 * 1024 * 1024, {
         what: 'its files to be small',
       })
-      await attacker.clear(attack)
+      await attacker.clear()
       await until(() => silent.connections === 0, { what: 'its connections to be closed' })
       t.same(await state(), before, 'also when its pods are gone')
     })
