@@ -13,7 +13,7 @@ import type { RestartAll } from '../ending/restart-all.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { isSidecar } from '../pod/container-kinds.ts'
 import type { ProbeVerdicts } from '../prober/probe-verdicts.ts'
-import type { ContainerRecord, ContainerRuntime, Sandbox, Sysctl } from '../runtime/container-runtime.ts'
+import type { ContainerRecord, ContainerRuntime, HostPort, Sandbox, Sysctl } from '../runtime/container-runtime.ts'
 import type { RuntimeCache } from '../runtime/runtime-cache.ts'
 import { type RuntimePod, readySandbox } from '../runtime/runtime-pod.ts'
 import type { PodStatuses } from '../status/pod-statuses.ts'
@@ -145,6 +145,7 @@ export class PodSync {
         hostPID: pod.spec.hostPID ?? false,
         hostIPC: pod.spec.hostIPC ?? false,
         ...sysctlsOf(pod),
+        ...hostPortsOf(pod),
         annotations: {},
       })
       statuses.sandboxReady(pod)
@@ -223,6 +224,14 @@ const emptySandboxes = ({ sandboxes, containers }: RuntimePod): string[] =>
 function sysctlsOf({ spec }: Pod): { sysctls?: Sysctl[] } {
   const { sysctls = [] } = spec.securityContext ?? {}
   return sysctls.length > 0 ? { sysctls: sysctls.map(({ name, value }) => ({ name: sysctlName(name), value })) } : {}
+}
+
+function hostPortsOf({ spec }: Pod): { hostPorts?: HostPort[] } {
+  const hostPorts = spec.containers
+    .flatMap(({ ports = [] }) => ports)
+    .filter(({ hostPort, protocol = 'TCP' }) => hostPort && protocol === 'TCP')
+    .map(({ hostIP, hostPort = 0, containerPort }) => ({ ...(hostIP && { hostIP }), hostPort, containerPort }))
+  return hostPorts.length > 0 ? { hostPorts } : {}
 }
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''

@@ -217,8 +217,17 @@ export interface SandboxConfig {
   hostIPC?: boolean
   /** Kernel parameters of the sandbox's IPC namespace; see {@link ContainerRuntime.ownIpc}. */
   sysctls?: Sysctl[]
+  /** TCP ports of the machine that lead to the sandbox, where it has a network of its own. */
+  hostPorts?: HostPort[]
   /** Opaque to the runtime; given back by `list`. */
   annotations: Record<string, string>
+}
+/** A port of the machine, and the port of a pod to which it leads. */
+export interface HostPort {
+  /** Names the address of the machine; without it, it is all of them. */
+  hostIP?: string
+  hostPort: number
+  containerPort: number
 }
 /** `name` with dots. */
 export interface Sysctl {

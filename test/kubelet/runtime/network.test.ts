@@ -1,7 +1,8 @@
 /** Networks of pods: what they reach, what reaches them, and that nothing is left of them. */
 import { execFile, execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
-import type { Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -86,8 +87,11 @@ t.test('two pods that listen on one port of all addresses', async (t) => {
   t.equal(await inPod(runtime, oneId, ask(one.ip)), `one to ${one.ip}\n`, 'and themselves')
   t.equal(await said(runtime, '127.0.0.1', two.id), 'two to 127.0.0.1\n', 'each has a localhost of its own')
   t.equal(await text((await runtime.portForward(two.id, 80)) as Socket), 'two to 127.0.0.1\n')
-  const onMachine = execFileSync('perl', ['-e', ask(one.ip)], { encoding: 'utf8' })
-  t.equal(onMachine, `one to ${address(14)}\n`, 'the machine reaches it')
+  t.equal(
+    execFileSync('perl', ['-e', ask(one.ip)], { encoding: 'utf8' }),
+    `one to ${address(14)}\n`,
+    'the machine reaches it',
+  )
   const besides = await sandboxOf(runtime, 'host', true)
   const hostId = await run(node, runtime, besides, 'sleep 1000')
   t.equal(await inPod(runtime, hostId, 'print readlink "/proc/self/ns/net"'), readlinkSync('/proc/self/ns/net'))
@@ -153,6 +157,23 @@ t.test('two pods that listen on one port of all addresses', async (t) => {
     })
   })
 
+  await t.test('a port of the machine leads to a pod, until that ends', async (t) => {
+    const hostPort = await freePort()
+    const hostPorts = [{ hostIP: '127.0.0.1', hostPort, containerPort: 80 }]
+    const sandbox = await runtime.startSandbox({ ...one, podUid: 'ports', name: 'ports', hostPorts })
+    const id = await run(node, runtime, sandbox, web('ports'))
+    const asked = () => onMachine(hostPort).catch(() => '')
+    t.equal(await until(asked, { what: 'the server behind the port' }), `ports to ${address(1)}\n`)
+    const taken = { ...one, podUid: 'taken', name: 'taken', hostPorts }
+    await t.rejects(runtime.startSandbox(taken), { message: /failed to setup network .* EADDRINUSE/ })
+    runtime = await node.again()
+    await runtime.usePodAddresses(range)
+    t.equal(await until(asked, { what: 'the next kubelet to serve it' }), `ports to ${address(1)}\n`)
+    await runtime.stopContainer(id, { signal: 'KILL', gracePeriodMs: 0 })
+    await runtime.removeSandbox(sandbox.id)
+    await t.rejects(onMachine(hostPort), { code: 'ECONNREFUSED' })
+  })
+
   await t.test('a network goes with its pod, and all go with the shim', async (t) => {
     const before = networksOf(node)
     await runtime.stopContainer(twoId, { signal: 'KILL', gracePeriodMs: 0 })
@@ -163,6 +184,21 @@ t.test('two pods that listen on one port of all addresses', async (t) => {
     await until(() => linksOf(node) === 0, { what: 'the link to be gone' })
   })
 })
+
+async function onMachine(port: number): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port })
+  await once(socket, 'connect')
+  return text(socket)
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
 
 const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)

@@ -73,7 +73,7 @@ export class Sandboxes {
     for (const sandbox of this.#sandboxes.values()) {
       if (sandbox.state !== 'ready' || sandbox.hostNetwork) continue
       if (sandbox.ownNetwork !== (this.#networks ? true : undefined)) this.stop(sandbox)
-      else if (sandbox.ownNetwork) this.#networks?.keep(sandbox.ip)
+      else if (sandbox.ownNetwork) this.#networks?.keep(sandbox)
     }
   }
 

@@ -6,6 +6,7 @@ import type { Sandbox, Sysctl } from '../../container-runtime.ts'
 import type { NetworkPlace, NodeNetwork, Served } from '../../network/node-network.ts'
 import type { ShimConnection } from '../shim/connection.ts'
 import { Door } from './door.ts'
+import { HostPorts } from './host-ports.ts'
 import { forwardFrom, linkName, whyNoLink } from './machine-link.ts'
 
 export interface PodNetworksOptions {
@@ -34,6 +35,7 @@ export class PodNetworks implements NodeNetwork {
   readonly #options: PodNetworksOptions
   readonly #pods = new Set<string>()
   readonly #kept = new Set<Kept>()
+  readonly #hostPorts = new HostPorts(this)
   #range: AddressRange | undefined
   #door: Promise<Door> | undefined
   #why: string | undefined
@@ -52,23 +54,29 @@ export class PodNetworks implements NodeNetwork {
   }
 
   /** Makes the network of a pod. */
-  async add({ id, ip, sysctls = [] }: Sandbox): Promise<void> {
+  async add(sandbox: Sandbox): Promise<void> {
+    const { id, ip, sysctls = [] } = sandbox
     const range = this.#range
     if (!range) throw new Error('the range of addresses is not known yet')
     const [door, file] = await Promise.all([this.#open(), this.#options.shim().network(id)])
     const settings = sysctls.filter(isOfNetwork).map(({ name, value }) => `${name.replaceAll('.', '/')}=${value}`)
     await door.build('pod', file, ip, range.bits, range.at(0), ...settings)
-    this.keep(ip)
+    this.#pods.add(ip)
+    await this.#hostPorts.open(sandbox)
   }
 
-  /** Knows the address of a pod that has a network. */
-  keep(address: string): void {
-    this.#pods.add(address)
+  /** Knows a pod that has a network. */
+  keep(sandbox: Sandbox): void {
+    this.#pods.add(sandbox.ip)
+    this.#hostPorts.open(sandbox).catch((error: Error) => {
+      this.#options.warn(`a host port of pod ${sandbox.namespace}/${sandbox.name} is not served: ${error.message}`)
+    })
   }
 
   /** The pod's network goes, when its last process has. */
   remove({ id, ip }: Sandbox): void {
     this.#pods.delete(ip)
+    this.#hostPorts.close(id)
     this.#options.shim().forget(id)
   }
 
@@ -99,6 +107,7 @@ export class PodNetworks implements NodeNetwork {
    */
   close(): void {
     this.#pods.clear()
+    this.#hostPorts.closeAll()
     this.#door?.then((door) => door.close()).catch(() => {})
     this.#door = undefined
     for (const kept of this.#kept) {
@@ -122,9 +131,7 @@ export class PodNetworks implements NodeNetwork {
     const file = await shim().network(NODE)
     const door: Door = new Door(file, {
       clock,
-      onEnd: () => {
-        this.#door = undefined
-      },
+      onEnd: () => this.#hasEnded(door),
     })
     try {
       await this.#build(door)
@@ -134,6 +141,16 @@ export class PodNetworks implements NodeNetwork {
       throw error
     }
     return door
+  }
+
+  /** There may be a later one. */
+  #hasEnded(door: Door): void {
+    const known = this.#door
+    known
+      ?.then((current) => {
+        if (current === door && this.#door === known) this.#door = undefined
+      })
+      .catch(() => {})
   }
 
   async #build(door: Door): Promise<void> {
