@@ -31,8 +31,8 @@ export const requestAttacks: readonly Campaign[] = [
     what: 'bodies',
     who: account,
     attacks: [3_000_000, 128_000].flatMap((bytes) => [
-      one(`reviews of ${bytes} bytes`, reviewsOf(bytes)),
       one(`pods of ${bytes} bytes`, podsOf(bytes, attackNamespace)),
+      one(`reviews of ${bytes} bytes`, reviewsOf(bytes)),
     ]),
   },
   ...Object.entries(attacksByKind).map(([what, attacks]): Campaign => ({ what, who: 'an administrator', attacks })),

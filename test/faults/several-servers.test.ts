@@ -10,6 +10,9 @@ import { reached, serversOf } from './canaries.ts'
 import { carryOut, prepare, requestAttacks } from './request-attacks.ts'
 import { withstandPods } from './withstand.ts'
 
+/** ATTACKS=all tries each; otherwise of each campaign the first, the fourth, the seventh and so on. */
+const step = process.env.ATTACKS === 'all' ? 1 : 3
+
 t.setTimeout(1_200_000)
 
 t.test('attacks on two API servers harm nobody else', async (t) => {
@@ -24,7 +27,7 @@ t.test('attacks on two API servers harm nobody else', async (t) => {
   await prepare(server)
   for (const campaign of requestAttacks) {
     await t.test(`${campaign.what}, by ${campaign.who}`, async (t) => {
-      for (const attack of campaign.attacks) {
+      for (const attack of campaign.attacks.filter((_, index) => index % step === 0)) {
         await carryOut(attack, campaign, { server, token: attacker.token })
         t.same(await state(), before, attack.name)
       }
