@@ -79,6 +79,10 @@ export const kubeletOptions = {
     help: 'Port on 127.0.0.1 that answers /healthz once the node is ready; 0: none',
   }),
   runtime: option(oneOf('process', 'simulated'), { default: 'process', help: 'Real processes, or none at all' }),
+  imageStore: option(path, {
+    default: '',
+    help: 'Folder of the images that kubestage image load has loaded (default: images in --root-dir)',
+  }),
   isolation: option(oneOf('auto', 'none', 'pod'), {
     default: 'auto',
     help: "Whether a container's processes have their own namespaces; auto: where the machine allows it",

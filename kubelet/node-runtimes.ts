@@ -82,10 +82,12 @@ async function refuseWithoutNetworks({ isolation }: RuntimeCapabilities): Promis
   if (why) throw new ConfigError(`--network pod cannot be had on this machine: ${why}; use --network host`)
 }
 
-async function openImages({ rootDir, image, imagePath, imageStopSignal }: KubeletConfig): Promise<Images> {
+async function openImages(config: KubeletConfig): Promise<Images> {
+  const { rootDir, image, imagePath, imageStopSignal } = config
   const { createKeptImages } = await import('./runtime/images/kept-images.ts')
+  const { StoredImages } = await import('./images/stored-images.ts')
   const map = { commands: image, paths: imagePath, stopSignals: imageStopSignal }
-  return createKeptImages(map, path.join(rootDir, 'images.json'))
+  return createKeptImages(map, path.join(rootDir, 'images.json'), new StoredImages(imageStoreOf(config)))
 }
 
 /** The shim, which is the machine as far as pods can tell, begins without it. */
@@ -94,6 +96,12 @@ async function openLossMark({ rootDir }: KubeletConfig): Promise<LossMark> {
   return createLossMark(path.join(runtimeDir(rootDir), 'lost'))
 }
 
+const imageStoreOf = ({ rootDir, imageStore }: KubeletConfig): string =>
+  path.resolve(imageStore || path.join(rootDir, 'images'))
+
 /** Returns the secret files and folders outside the kubelet's own folder. */
-const secretPlaces = ({ kubeconfig, bootstrapKubeconfig, tlsPrivateKeyFile, hiddenPaths }: KubeletConfig): string[] =>
-  [kubeconfig, bootstrapKubeconfig, tlsPrivateKeyFile, ...hiddenPaths].filter(Boolean).map((file) => path.resolve(file))
+const secretPlaces = (config: KubeletConfig): string[] => {
+  const { kubeconfig, bootstrapKubeconfig, tlsPrivateKeyFile, hiddenPaths } = config
+  const places = [kubeconfig, bootstrapKubeconfig, tlsPrivateKeyFile, imageStoreOf(config), ...hiddenPaths]
+  return places.filter(Boolean).map((file) => path.resolve(file))
+}

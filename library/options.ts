@@ -104,6 +104,13 @@ export interface StartClusterOptions {
    */
   imagePaths?: Record<string, string>
   /**
+   * Names the folder of the images that `kubestage image load` has loaded, which several clusters may share. Its default
+   * is `images` in the state folder.
+   *
+   * @default ''
+   */
+  imageStore?: string
+  /**
    * Chooses where objects are kept.
    *
    * @default 'memory'

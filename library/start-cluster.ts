@@ -130,6 +130,7 @@ function settingsFor(options: StartClusterOptions): ClusterSettings {
     featureGates: { ...values.featureGates, ...options.featureGates },
     image: commandMap.fromFile(options.images ?? {}),
     imagePath: options.imagePaths ?? {},
+    imageStore: options.imageStore ?? values.imageStore,
     timeScale: typeof time === 'number' ? time : 1,
     shutdownGracePeriod: toMs(options.shutdownGracePeriod ?? '2s'),
   }

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { KnownEntry } from '../../kubelet/runtime/images/image-entry.ts'
 import type { ImageMeaning, OwnCommand } from '../../kubelet/runtime/images/image-meaning.ts'
 import type { Origin } from '../../shared/config/resolve.ts'
@@ -40,12 +41,20 @@ export const shownMeaning = (meaning: ImageMeaning, origins: ImageOrigins | unde
 
 /** Answers as `kubestage up` would with this configuration. */
 export async function configuredImages(
-  { image, imagePath, imageStopSignal }: ConfiguredImages,
+  {
+    image,
+    imagePath,
+    imageStopSignal,
+    imageStore,
+    stateDir,
+  }: ConfiguredImages & { imageStore: string; stateDir: string },
   origins: ImageOrigins,
 ): Promise<ImageSource> {
   const { createImages } = await import('../../kubelet/runtime/images/images.ts')
   const { meaningOf } = await import('../../kubelet/runtime/images/image-meaning.ts')
-  const images = createImages({ commands: image, paths: imagePath, stopSignals: imageStopSignal })
+  const { StoredImages } = await import('../../kubelet/images/stored-images.ts')
+  const map = { commands: image, paths: imagePath, stopSignals: imageStopSignal }
+  const images = createImages(map, new StoredImages(imageStore || join(stateDir, 'images')))
   return {
     entries: async () => images.entries().map((entry) => shownEntry(entry, origins)),
     meaning: async (name, own) => shownMeaning(meaningOf(images, name, own), origins),

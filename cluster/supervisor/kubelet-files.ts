@@ -47,6 +47,7 @@ export function writeKubeletFiles({ settings, state, clusterRoot, pki, urls, tim
     image: settings.image,
     imagePath: settings.imagePath,
     imageStopSignal: settings.imageStopSignal,
+    imageStore: resolve(settings.imageStore || join(clusterRoot, 'images')),
     maxPods: settings.maxPods,
     isolation: settings.isolation,
     network: settings.network,

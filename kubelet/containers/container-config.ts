@@ -27,8 +27,9 @@ export interface ContainerConfigInput {
 
 export function containerConfig(input: ContainerConfigInput): ContainerConfig {
   const { pod, container, image, attempt, messageFile } = input
-  const env = { ...image.env, ...(input.env instanceof TooLongError ? {} : input.env) }
-  const words = expandedWords(container, env)
+  const own = input.env instanceof TooLongError ? {} : input.env
+  // Variables of the image are not expanded in commands. Upstream: kuberuntime, generateContainerConfig.
+  const words = expandedWords(container, own)
   const tooLong = [input.env, words].find((given) => given instanceof TooLongError)
   const stopSignal = (input.featureGates.ContainerStopSignals && container.lifecycle?.stopSignal) || image.stopSignal
   return {
@@ -38,7 +39,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     image: container.image ?? '',
     imageId: image.id,
     command: wordsToRun(image, words instanceof TooLongError ? container : words),
-    env,
+    env: { ...image.env, ...own },
     ...(tooLong && { tooLong: tooLong.message }),
     path: image.path,
     workingDir: container.workingDir || image.workingDir,
@@ -48,6 +49,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     tty: container.tty ?? false,
     ...(container.securityContext?.readOnlyRootFilesystem && { readonlyRoot: true }),
     rights: processRights(container),
+    ...(image.root && { root: image.root }),
     ...(input.user && { user: input.user }),
     ...(targetOf(pod, container) && { target: targetOf(pod, container) }),
     mounts: [

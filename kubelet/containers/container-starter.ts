@@ -101,7 +101,7 @@ export class ContainerStarter {
       )
     const [newest] = recordsOf(runtimePod, name)
     const attempt = newest ? newest.attempt + 1 : nextAttempt(pod, name)
-    const { mounts, user } = this.#mountsAndUser(request, env instanceof TooLongError ? {} : env)
+    const { mounts, user } = this.#mountsAndUser(request, env instanceof TooLongError ? {} : env, image)
     const messageFile = surroundings.messageFile(pod, name)
     const config = containerConfig({
       pod,
@@ -138,11 +138,19 @@ export class ContainerStarter {
     }
   }
 
-  #mountsAndUser(request: StartRequest, env: Record<string, string>): { mounts: Mount[]; user?: WantedUser } {
+  #mountsAndUser(
+    request: StartRequest,
+    env: Record<string, string>,
+    { root }: ResolvedImage,
+  ): { mounts: Mount[]; user?: WantedUser } {
     const { pod, container, sandbox } = request
     try {
-      const mounts = this.#options.surroundings.mounts(pod, container, { env, podIP: sandbox.ip })
-      return { mounts, user: userOf(pod, container) }
+      const mounts = this.#options.surroundings.mounts(pod, container, {
+        env,
+        podIP: sandbox.ip,
+        ofImage: root !== undefined,
+      })
+      return { mounts, user: userOf(pod, container, root) }
     } catch (error) {
       const isImage = error instanceof ImageVolumeError
       const reason = isImage ? 'CreateContainerError' : 'CreateContainerConfigError'

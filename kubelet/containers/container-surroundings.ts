@@ -14,7 +14,7 @@ import { createVolumeSources } from '../volumes/volume-sources.ts'
 import { newMessageFile } from './container-config.ts'
 import { containerEnvironment } from './environment.ts'
 import { createEnvironmentSources, type LiveEnvironmentSources } from './environment-sources.ts'
-import { hostsMount } from './hosts-file.ts'
+import { hostnameMount, hostsMount } from './hosts-file.ts'
 import { PodFileBounds } from './pod-file-bounds.ts'
 import { resolverMount } from './resolver-file.ts'
 
@@ -99,16 +99,24 @@ export class ContainerSurroundings {
     return known ? withinLimit(known, SERVICES_MS, this.#options.clock.machine).then(read) : read()
   }
 
-  /** Returns the container's mounts. Throws for a volume that cannot be mounted. */
-  mounts(pod: Pod, container: Container, { env, podIP }: { env: Record<string, string>; podIP: string }): Mount[] {
+  /**
+   * Returns the container's mounts; where its files are an image's (`ofImage`) also those that else are the machine's.
+   * Throws for a volume that cannot be mounted.
+   */
+  mounts(
+    pod: Pod,
+    container: Container,
+    { env, podIP, ofImage }: { env: Record<string, string>; podIP: string; ofImage: boolean },
+  ): Mount[] {
     const { podFiles, rootDir, runtime } = this.#options
     if (!podFiles) return []
     const volumePath: VolumeManager['path'] = (...of) => this.#volumes.path(...of)
     const volumeMounts = containerMounts(pod, container, { env, volumePath })
     if (!this.#canMount) return volumeMounts
     const written = [
-      hostsMount(pod, container, { podIP, rootDir, ownNetwork: runtime.network !== undefined }),
-      resolverMount(pod, container, rootDir),
+      hostsMount(pod, container, { podIP, rootDir, ownNetwork: runtime.network !== undefined, isNeeded: ofImage }),
+      resolverMount(pod, container, { rootDir, isNeeded: ofImage }),
+      ofImage ? hostnameMount(pod, container, rootDir) : undefined,
     ]
     return [...written.filter((mount) => mount !== undefined), ...volumeMounts]
   }

@@ -1,8 +1,10 @@
+import { hostname } from 'node:os'
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { Mount } from '../runtime/container-runtime.ts'
 import { contents, mountsItself, podFileMount } from './pod-file.ts'
 
 const HOSTS = '/etc/hosts'
+const HOSTNAME = '/etc/hostname'
 /** The default of upstream's `--cluster-domain`. */
 const CLUSTER_DOMAIN = 'cluster.local'
 
@@ -18,13 +20,25 @@ export const hostnameOf = ({ metadata, spec }: Pod): string =>
 export function hostsMount(
   pod: Pod,
   container: Container,
-  { podIP, rootDir, ownNetwork }: { podIP: string; rootDir: string; ownNetwork: boolean },
+  {
+    podIP,
+    rootDir,
+    ownNetwork,
+    isNeeded = false,
+  }: { podIP: string; rootDir: string; ownNetwork: boolean; isNeeded?: boolean },
 ): Mount | undefined {
   const { hostNetwork, hostAliases = [] } = pod.spec
-  if (hostNetwork && hostAliases.length === 0) return undefined
+  if (hostNetwork && hostAliases.length === 0 && !isNeeded) return undefined
   if (mountsItself(container, HOSTS)) return undefined
   const text = hostsFile(pod, podIP, ownNetwork && !hostNetwork ? undefined : contents(HOSTS))
   return podFileMount(pod, { containerPath: HOSTS, name: 'etc-hosts', text, rootDir })
+}
+
+/** Mounts the pod's `/etc/hostname`; with the machine's network it has the machine's name. */
+export function hostnameMount(pod: Pod, container: Container, rootDir: string): Mount | undefined {
+  if (mountsItself(container, HOSTNAME)) return undefined
+  const text = `${pod.spec.hostNetwork ? hostname() : hostnameOf(pod)}\n`
+  return podFileMount(pod, { containerPath: HOSTNAME, name: 'hostname', text, rootDir })
 }
 
 /** As upstream writes them for a pod that has a network of its own. */

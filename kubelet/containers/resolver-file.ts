@@ -10,9 +10,14 @@ const MAX_NAMESERVERS = 3
  * The pod's `/etc/resolv.conf` as a mount, where its `dnsPolicy` or `dnsConfig` asks for one: else the machine's
  * counts, as no cluster DNS runs.
  */
-export function resolverMount(pod: Pod, container: Container, rootDir: string): Mount | undefined {
+export function resolverMount(
+  pod: Pod,
+  container: Container,
+  { rootDir, isNeeded = false }: { rootDir: string; isNeeded?: boolean },
+): Mount | undefined {
   const { dnsPolicy, dnsConfig } = pod.spec
-  if ((dnsPolicy !== 'None' && !dnsConfig) || mountsItself(container, RESOLVER)) return undefined
+  const isOwn = isNeeded || dnsPolicy === 'None' || dnsConfig !== undefined
+  if (!isOwn || mountsItself(container, RESOLVER)) return undefined
   const text = resolverFile(pod, contents(RESOLVER))
   return podFileMount(pod, { containerPath: RESOLVER, name: 'resolv.conf', text, rootDir })
 }

@@ -193,6 +193,19 @@ export interface ResolvedImage {
   stopSignal?: string
   /** True if it was there already; false when it had to be fetched. */
   present: boolean
+  /** Absent where the image stands for a program of this machine. */
+  root?: ImageRoot
+  /** Counts the bytes of the image's files. */
+  bytes?: number
+}
+/** Describes the files of an image. */
+export interface ImageRoot {
+  /** The folder that has them all. It is not changed. */
+  folder: string
+  /** The user of its processes, in the image's own words: `web`, `1000` or `1000:50`. Absent: root. */
+  user?: string
+  /** Folders that containers may write to even if they may not write to the rest. */
+  volumes: string[]
 }
 /** `reason` is the waiting reason: ErrImagePull, ErrImageNeverPull, InvalidImageName. */
 export class ImageError extends Error {
@@ -275,6 +288,8 @@ export interface ContainerConfig {
   mounts?: Mount[]
   /** The container can write to its mounts only. This holds where its files are its own. */
   readonlyRoot?: boolean
+  /** Holds the files of an image, which the container has instead of the machine's. */
+  root?: ImageRoot
   /** Sets the rights of the processes; by default those of the kubelet. */
   rights?: ProcessRights
   /** The user of its processes; only where its files are its own. */

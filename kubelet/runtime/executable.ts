@@ -8,12 +8,12 @@ const elf = Buffer.from([0x7f, 0x45, 0x4c, 0x46])
 export type HostPath = (containerPath: string) => string
 const asOnHost: HostPath = (containerPath) => containerPath
 
-/** Returns the host paths of a container with these mounts; the last matching mount wins. */
+/** Returns the host paths of a container with these mounts, of which the last that matches wins, and else `otherwise`. */
 export const throughMounts =
-  (mounts: Mount[]): HostPath =>
+  (mounts: Mount[], otherwise: HostPath = asOnHost): HostPath =>
   (containerPath) => {
     const mount = mounts.findLast((mount) => `${containerPath}/`.startsWith(`${mount.containerPath}/`))
-    return mount ? path.join(mount.hostPath, containerPath.slice(mount.containerPath.length)) : containerPath
+    return mount ? path.join(mount.hostPath, containerPath.slice(mount.containerPath.length)) : otherwise(containerPath)
   }
 
 interface SearchOptions {
@@ -60,6 +60,7 @@ export function whyNoWorkingDir(directory: string, hostPath?: HostPath): string 
   try {
     const stat = statSync((hostPath ?? asOnHost)(directory), { throwIfNoEntry: false })
     if (hostPath && !stat) return undefined
+    if (hostPath && !stat?.isDirectory()) return `error during container init: mkdir ${directory}: not a directory`
     if (!stat?.isDirectory()) mkdirSync(directory, { recursive: true })
     return undefined
   } catch (error) {

@@ -189,12 +189,12 @@ t.test('the name servers that a pod asks', (t) => {
   const many = { nameservers: ['198.51.100.1', '198.51.100.2', '198.51.100.3'] }
   t.equal(resolverFile(of({ dnsConfig: many }), 'nameserver 192.0.2.53').match(/nameserver/g)?.length, 3)
   const container = { name: 'c' }
-  t.equal(resolverMount(of({ dnsPolicy: 'Default' }), container, rootDir), undefined, 'the machine’s file')
-  const mount = resolverMount(of({ dnsPolicy: 'None', dnsConfig }), container, rootDir)
+  t.equal(resolverMount(of({ dnsPolicy: 'Default' }), container, { rootDir }), undefined, 'the machine’s file')
+  const mount = resolverMount(of({ dnsPolicy: 'None', dnsConfig }), container, { rootDir })
   t.equal(mount?.containerPath, '/etc/resolv.conf')
   t.match(readFileSync(mount?.hostPath ?? '', 'utf8'), /^search my/)
   const own = { name: 'c', volumeMounts: [{ name: 'v', mountPath: '/etc/resolv.conf' }] }
-  t.equal(resolverMount(of({ dnsPolicy: 'None', dnsConfig }), own, rootDir), undefined, 'a file of its own')
+  t.equal(resolverMount(of({ dnsPolicy: 'None', dnsConfig }), own, { rootDir }), undefined, 'a file of its own')
   t.end()
 })
 

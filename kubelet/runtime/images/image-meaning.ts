@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { ImageError } from '../container-runtime.ts'
 import { defaultPath } from '../default-path.ts'
 import { locateProgram } from '../executable.ts'
+import { placeInRoot } from '../place-in-root.ts'
 import { wordsToRun } from './entrypoint.ts'
 import type { KnownEntry } from './image-entry.ts'
 import type { Images } from './images.ts'
@@ -17,6 +18,8 @@ export interface ImageMeaning {
   /** Folders that come first on PATH. */
   path: string[]
   stopSignal?: string
+  /** The ID of the image if it is loaded: its containers see its files, not the machine's. */
+  loaded?: string
   /** The file that is executed. */
   program?: string
   /** Files that its arguments name, and that this machine does not have; a volume may. */
@@ -43,7 +46,9 @@ export function meaningOf(images: Images, image: string, own: OwnCommand = {}): 
     const resolved = images.resolve(image, { hasCommand: command.length > 0 })
     const runs = wordsToRun(resolved, own)
     const { path, stopSignal } = resolved
-    const missing = namedFiles(runs, workingDir).filter((file) => !existsSync(file))
+    const { root } = resolved
+    const hostPath = (file: string): string => (root ? placeInRoot(file, (path) => root.folder + path) : file)
+    const missing = namedFiles(runs, workingDir).filter((file) => !existsSync(hostPath(file)))
     const meaning = {
       image,
       entries,
@@ -51,9 +56,10 @@ export function meaningOf(images: Images, image: string, own: OwnCommand = {}): 
       path,
       ...(stopSignal && { stopSignal }),
       ...(missing.length > 0 && { missing }),
+      ...(root && { loaded: resolved.id }),
     }
-    const searchPath = [...path, defaultPath].join(':')
-    const found = locateProgram(runs, { searchPath, workingDir })
+    const searchPath = [...path, resolved.env.PATH || defaultPath].join(':')
+    const found = locateProgram(runs, { searchPath, workingDir, hostPath })
     if ('file' in found) return { ...meaning, program: found.file }
     return { ...meaning, problem: { reason: 'RunContainerError', message: found.problem } }
   } catch (error) {

@@ -20,7 +20,17 @@ export interface Images {
   onChange(listener: () => void): void
 }
 
-export function createImages(map: ImageMap): Images {
+/** Finds images that were loaded, with their files. */
+export interface LoadedImages {
+  find(name: ImageName): ResolvedImage | undefined
+  onChange(listener: () => void): void
+}
+
+/**
+ * Resolves names: the user's mappings count before loaded images, and these before the built-in names and the programs
+ * of containers' own commands.
+ */
+export function createImages(map: ImageMap, loaded?: LoadedImages): Images {
   let known: KnownEntry[] = entriesOf(map).map((entry) => ({ ...entry, origin: 'configuration' }))
   const listeners: (() => void)[] = []
   const change = (entries: KnownEntry[]): void => {
@@ -40,9 +50,12 @@ export function createImages(map: ImageMap): Images {
     resolve(image, { hasCommand = false } = {}) {
       if (image.startsWith('/')) return resolved(image, { command: [image], path: [] })
       const found = entriesFor(image)
+      const stopSignal = found.find((entry) => entry.stopSignal)?.stopSignal
+      const isMapped = found.some(({ command, path, origin }) => origin !== 'built in' && (command || path))
+      const files = isMapped ? undefined : loaded?.find(parseImageName(image))
+      if (files) return { ...files, ...(stopSignal && { stopSignal }) }
       const { command, origin } = found.find((entry) => entry.command) ?? {}
       const path = found.flatMap((entry) => entry.path ?? [])
-      const stopSignal = found.find((entry) => entry.stopSignal)?.stopSignal
       if (command || path.length > 0 || hasCommand)
         return resolved(image, { command, isDefault: origin === 'built in', path, stopSignal })
       const pattern = patternOf(image)
@@ -65,7 +78,10 @@ export function createImages(map: ImageMap): Images {
       change(rest)
       return true
     },
-    onChange: (listener) => void listeners.push(listener),
+    onChange(listener) {
+      listeners.push(listener)
+      loaded?.onChange(listener)
+    },
   }
 }
 

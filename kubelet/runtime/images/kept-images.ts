@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { readRegularFile } from '../../../shared/files/regular-file.ts'
 import { writePrivately } from '../../../shared/pki/files.ts'
 import { entriesOf, type ImageEntry, type ImageMap } from './image-entry.ts'
-import { createImages, type Images } from './images.ts'
+import { createImages, type Images, type LoadedImages } from './images.ts'
 
 /** Holds the changes that were made while the kubelet ran. */
 interface Changes {
@@ -16,8 +16,8 @@ interface Changes {
  * Images whose changes a kubelet that starts again finds in `file`. A file that is damaged changes nothing, and neither
  * does what it says of a pattern of which the configuration has said something else since.
  */
-export function createKeptImages(map: ImageMap, file: string): Images {
-  const images = createImages(map)
+export function createKeptImages(map: ImageMap, file: string, loaded?: LoadedImages): Images {
+  const images = createImages(map, loaded)
   const configured = entriesOf(map)
   const { added, removed, ...before } = read(file)
   const of = (entries: ImageEntry[], pattern: string) => entries.find((entry) => entry.pattern === pattern)

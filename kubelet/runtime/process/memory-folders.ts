@@ -4,8 +4,8 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import type { MemoryFolders } from '../container-runtime.ts'
 import { aloneLaunch } from './launch/launch.ts'
-import { type Step, tmpfs } from './view/container-view.ts'
 import { mountPoints } from './view/mount-points.ts'
+import { type Step, tmpfs } from './view/steps.ts'
 
 /**
  * Each is a tmpfs, mounted on the host as by upstream's kubelet. The shim unmounts what is left when it ends or starts:

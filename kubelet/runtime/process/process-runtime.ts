@@ -25,10 +25,10 @@ import {
   StartError,
   type StreamedExecOptions,
 } from '../container-runtime.ts'
-import { throughMounts, whyNotExecutable, whyNoWorkingDir } from '../executable.ts'
+import { whyNotExecutable, whyNoWorkingDir } from '../executable.ts'
 import type { Images } from '../images/images.ts'
 import { Boot } from './boot.ts'
-import { clockFile, ownClockFile, readMovedClock, tellOfMovedClock, writeMovedClock } from './clock-file.ts'
+import { clockFile, readMovedClock, tellOfMovedClock, writeMovedClock } from './clock-file.ts'
 import { attachTo } from './containers/attach.ts'
 import { type Container, closeOutput, killContainer } from './containers/container.ts'
 import { type LogLimits, removeLog } from './containers/container-log.ts'
@@ -40,10 +40,10 @@ import { stopContainer } from './containers/stop-container.ts'
 import { usageOf } from './containers/usage.ts'
 import { execLaunch } from './execs/exec-launch.ts'
 import { Execs } from './execs/execs.ts'
+import { containerFiles } from './launch/container-files.ts'
 import { containerEnvironment, containerLaunch } from './launch/container-launch.ts'
 import { shimLaunch, terminalLaunch } from './launch/launch.ts'
 import { tooLong, whyTooLong } from './launch/program-size.ts'
-import { programUser } from './launch/program-user.ts'
 import { MountedMemory } from './memory-folders.ts'
 import type { PodNetworks } from './network/pod-networks.ts'
 import { newId } from './new-id.ts'
@@ -132,7 +132,7 @@ class ProcessRuntime implements ContainerRuntime {
     const mounts = capabilities.files !== 'host' && !ordinaryIdentity()
     if (mounts) this.memoryFolders = new MountedMemory({ shimIsReady: () => this.#shim.ready() })
     this.#route = new LocalRoute(store.root)
-    if (capabilities.files === 'own') {
+    if (capabilities.isolation === 'pod') {
       this.#layers = new LayerWatch(
         () => this.#containers.all(),
         clock.machine,
@@ -224,14 +224,15 @@ class ProcessRuntime implements ContainerRuntime {
     if (sandbox?.state !== 'ready') throw new StartError(`sandbox "${config.sandboxId}" not found`)
     await this.#shim.ready()
     const id = newId()
-    const user = capabilities.files === 'own' ? programUser(config.user) : undefined
-    const env = containerEnvironment(config, { hostname: sandbox.hostname, containerId: id, user, ...this.#places() })
+    const { ownFiles, user, hostPath } = containerFiles(config, capabilities)
+    const names = { hostname: sandbox.hostname, containerId: id, ownFiles, user }
+    const env = containerEnvironment(config, { ...names, ...this.#places() })
     const workingDir = config.workingDir || '/'
-    const hostPath = capabilities.files === 'own' ? throughMounts(config.mounts ?? []) : undefined
     const { command } = config
     const large = config.tooLong === undefined ? whyTooLong(command, env) : tooLong(command, config.tooLong)
     const problem =
       large ??
+      whyNotWithImage(config, capabilities) ??
       whyNoWorkingDir(workingDir, hostPath) ??
       whyNotExecutable(command, { searchPath: env.PATH ?? '', workingDir, hostPath })
     const target = this.#targetOf(config)
@@ -243,7 +244,8 @@ class ProcessRuntime implements ContainerRuntime {
       createdAtMs: clock.now(),
       processes: target ? 'pod' : this.#processesOf(sandbox),
       ownIpc: this.#hasOwnIpc(sandbox),
-      ownFiles: capabilities.files === 'own',
+      ownFiles,
+      ...(config.root && { imageUser: user }),
       ...(problem && { startError: startFailure(problem) }),
     })
     if (problem) throw new StartError(startFailure(problem))
@@ -252,8 +254,8 @@ class ProcessRuntime implements ContainerRuntime {
     const ipcPid = sandbox.sysctls && pausePid
     const { layerBytes } = this.#options
     const hidden = [this.#options.rootDir, ...(this.#options.hidden ?? [])]
-    const places = { runtimeRoot: this.#store.root, clockFile: clockFile(this.#options.rootDir) }
-    const options = { sandbox, capabilities, besidePid, ipcPid, env, workingDir, user, hidden, layerBytes, ...places }
+    const given = { sandbox, capabilities, besidePid, ipcPid, env, workingDir, user, hidden, layerBytes }
+    const options = { ...given, ...this.#places() }
     const launch = shimLaunch(containerLaunch(container.stored, options))
     const ipcOf = this.#hasOwnIpc(sandbox) && !ipcPid && !ordinaryIdentity() ? sandbox.id : undefined
     this.#shim.connection.run({
@@ -469,11 +471,15 @@ class ProcessRuntime implements ContainerRuntime {
     return this.#options.capabilities.isolation === 'pod' && !hostIPC
   }
 
-  #places(): { runtimeRoot: string; seesClockAt: string } {
-    const { capabilities, rootDir } = this.#options
-    const seesClockAt = capabilities.files === 'own' ? ownClockFile : clockFile(rootDir)
-    return { runtimeRoot: this.#store.root, seesClockAt }
+  #places(): { runtimeRoot: string; clockFile: string } {
+    return { runtimeRoot: this.#store.root, clockFile: clockFile(this.#options.rootDir) }
   }
+}
+
+/** An image's files are seen in a namespace alone, and an image need not have a command. */
+function whyNotWithImage({ root, command }: ContainerConfig, { isolation }: RuntimeCapabilities): string | undefined {
+  if (root && isolation === 'none') return 'error during container init: the files of an image need namespaces'
+  return root && command.length === 0 ? 'no command specified' : undefined
 }
 
 const notStarted = `the shim did not start the process within ${startTimeoutMs / 1000} s`

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import type { ContainerConfig, Sandbox } from '../container-runtime.ts'
+import type { ProgramUser } from './launch/program-user.ts'
 
 export type Processes = 'own' | 'pod' | 'host'
 
@@ -15,6 +16,8 @@ export interface StoredContainer extends ContainerConfig {
   ownIpc?: boolean
   /** The container has its own view of the files. */
   ownFiles: boolean
+  /** The user of a container with an image's files: what the image's own files say of it. */
+  imageUser?: ProgramUser
   /** The container never ran, for this reason. */
   startError?: string
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { ExecOptions, Sandbox } from '../../container-runtime.ts'
 import { whyNotExecutable } from '../../executable.ts'
+import { placeInRoot } from '../../place-in-root.ts'
 import type { Container } from '../containers/container.ts'
 import { containerEnvironment } from '../launch/container-launch.ts'
 import type { Launch } from '../launch/launch.ts'
@@ -18,7 +19,7 @@ export function execLaunch(
     container,
     sandbox,
     ...places
-  }: { id: string; container?: Container; sandbox?: Sandbox; runtimeRoot: string; seesClockAt: string },
+  }: { id: string; container?: Container; sandbox?: Sandbox; runtimeRoot: string; clockFile: string },
   { command, env: added }: Pick<ExecOptions, 'command' | 'env'>,
 ): { launch: Launch } | { code: 'NotFound' | 'Unknown'; problem: string } {
   const gone = { code: 'NotFound', problem: `failed to exec in container: ${noTask(id)}` } as const
@@ -28,10 +29,12 @@ export function execLaunch(
   // It has ended, and this has not been reported yet.
   if (stored.ownFiles && !existsSync(`/proc/${pid}/root`)) return gone
   const workingDir = stored.workingDir || '/'
-  const user = stored.ownFiles ? programUser(stored.user) : undefined
-  const names = { hostname: sandbox.hostname, containerId: id, user, ...places }
+  const user = stored.imageUser ?? (stored.ownFiles ? programUser(stored.user) : undefined)
+  const names = { hostname: sandbox.hostname, containerId: id, ownFiles: stored.ownFiles, user, ...places }
   const env = { ...containerEnvironment(stored, names), ...added }
-  const hostPath = stored.ownFiles ? (file: string) => `/proc/${pid}/root${file}` : undefined
+  const placed = (file: string): string => `/proc/${pid}/root${file}`
+  const inImage = (file: string): string => placeInRoot(file, placed)
+  const hostPath = stored.root ? inImage : stored.ownFiles ? placed : undefined
   const problem =
     whyTooLong(command, env) ?? whyNotExecutable(command, { searchPath: env.PATH ?? '', workingDir, hostPath })
   if (problem) return { code: 'Unknown', problem: execFailure(newId(), problem) }

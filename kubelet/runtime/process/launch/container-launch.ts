@@ -4,8 +4,10 @@ import { defaultPath } from '../../default-path.ts'
 import { clockFileVariable, ownClockFile } from '../clock-file.ts'
 import { marker, markerVariable } from '../marker.ts'
 import type { StoredContainer } from '../record-store.ts'
-import { type ContainerView, type Step, viewFlags, viewSteps } from '../view/container-view.ts'
+import { viewFlags, viewSteps } from '../view/container-view.ts'
 import { ordinaryIdentity } from '../view/identity.ts'
+import type { Step } from '../view/steps.ts'
+import type { ContainerView } from '../view/view.ts'
 import { machineView, scratchDir, viewMounts } from './isolation.ts'
 import type { Launch, Namespaces } from './launch.ts'
 import type { ProgramUser } from './program-user.ts'
@@ -17,16 +19,25 @@ export function containerEnvironment(
     hostname,
     runtimeRoot,
     containerId,
-    seesClockAt,
+    clockFile,
+    ownFiles,
     user,
-  }: { hostname: string; runtimeRoot: string; containerId: string; seesClockAt: string; user?: ProgramUser },
+  }: {
+    hostname: string
+    runtimeRoot: string
+    containerId: string
+    /** The machine's path. */
+    clockFile: string
+    ownFiles: boolean
+    user?: ProgramUser
+  },
 ): Record<string, string> {
   return {
     HOSTNAME: hostname,
     HOME: user?.home ?? os.homedir(),
     ...config.env,
     PATH: [...config.path, config.env.PATH || defaultPath].join(':'),
-    [clockFileVariable]: seesClockAt,
+    [clockFileVariable]: ownFiles ? ownClockFile : clockFile,
     [markerVariable]: marker(runtimeRoot, containerId),
   }
 }
@@ -58,20 +69,24 @@ export const containerLaunch = (stored: StoredContainer, options: LaunchOptions)
   namespaces: namespacesOf(stored, options),
 })
 
+const nothingOfTheMachine = { hostMounts: [], hidden: { folders: [], files: [] } }
+
 function namespacesOf(
   stored: StoredContainer,
   { sandbox, capabilities, besidePid, ipcPid, workingDir, runtimeRoot, clockFile, hidden, layerBytes }: LaunchOptions,
 ): Namespaces {
   const { isolation, files } = capabilities
   if (isolation === 'none') return { kind: 'none' }
-  const clock = { hostPath: clockFile, containerPath: files === 'own' ? ownClockFile : clockFile, readonly: true }
+  const { ownFiles, root: image } = stored
+  const clock = { hostPath: clockFile, containerPath: ownFiles ? ownClockFile : clockFile, readonly: true }
   const mounts = [clock, ...((files !== 'host' && stored.mounts) || [])]
   const filesView = files === 'own' ? 'own' : 'mounts'
   const view: ContainerView = {
     files: filesView,
+    ...(image && { image }),
     scratch: scratchDir(runtimeRoot),
-    ...machineView(hidden),
-    mounts: viewMounts(mounts, filesView),
+    ...(image ? nothingOfTheMachine : machineView(hidden)),
+    mounts: viewMounts(mounts, image ? 'image' : filesView),
     processes: stored.processes,
     ...(!sandbox.hostNetwork && { hostname: sandbox.hostname }),
     // Non-root users cannot join a namespace that another process created, so each container gets its own.

@@ -1,20 +1,14 @@
 import { execFile } from 'node:child_process'
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Mount, RuntimeCapabilities } from '../../container-runtime.ts'
 import { runtimeDir } from '../shim/shim.ts'
 import { systemCalls } from '../shim/system-calls.ts'
-import {
-  type ContainerView,
-  type HostMount,
-  hostMounts,
-  type ViewMount,
-  viewFlags,
-  viewSteps,
-} from '../view/container-view.ts'
+import { hostMounts, viewFlags, viewSteps } from '../view/container-view.ts'
 import { hiddenPlaces, isBelow } from '../view/hidden.ts'
 import { ordinaryIdentity } from '../view/identity.ts'
 import { realPlace } from '../view/real-place.ts'
+import type { ContainerView, HostMount, ViewMount } from '../view/view.ts'
 import { aloneLaunch } from './launch.ts'
 
 /**
@@ -86,12 +80,15 @@ export function machineView(hiddenPaths: readonly string[]): Pick<ContainerView,
  * A host path that is missing becomes a folder, as with container runtimes. Without an own view, only what has its
  * place can be mounted.
  */
-export function viewMounts(mounts: Mount[], files: ContainerView['files']): ViewMount[] {
+export function viewMounts(mounts: Mount[], files: ContainerView['files'] | 'image'): ViewMount[] {
   return mounts
-    .filter(({ containerPath }) => files === 'own' || existsSync(containerPath))
+    .filter(({ containerPath }) => files !== 'mounts' || existsSync(containerPath))
     .map((mount) => {
       const stat = statSync(mount.hostPath, { throwIfNoEntry: false })
       if (!stat) mkdirSync(mount.hostPath, { recursive: true })
-      return { ...mount, containerPath: realPlace(mount.containerPath), isDirectory: stat?.isDirectory() ?? true }
+      const isDirectory = stat?.isDirectory() ?? true
+      // Links are followed by the machine at the source, and by the container at its place.
+      if (files === 'image') return { ...mount, hostPath: realpathSync(mount.hostPath), isDirectory }
+      return { ...mount, containerPath: realPlace(mount.containerPath), isDirectory }
     })
 }

@@ -2,9 +2,9 @@ import path from 'node:path'
 import { capabilityNames } from '../../capability-names.ts'
 import type { ProcessRights } from '../../container-runtime.ts'
 import { systemCalls } from '../shim/system-calls.ts'
-import type { Step } from '../view/container-view.ts'
 import { ordinaryIdentity } from '../view/identity.ts'
-import { type ProgramUser, userSteps } from './program-user.ts'
+import type { Step } from '../view/steps.ts'
+import { canSwitchUser, type ProgramUser, userSteps } from './program-user.ts'
 
 /** A process to be started. */
 export interface Launch {
@@ -86,7 +86,7 @@ const enter = (
 const program = ({ command, env, workingDir, rights, user }: Launch): Step[] => [
   ['within', workingDir],
   ...(rights ? rightsSteps(rights) : []),
-  ...(user ? userSteps(user) : []),
+  ...(user && canSwitchUser() ? userSteps(user) : []),
   ['environment', ...variables(env)],
   ['run', ...command],
 ]

@@ -1,7 +1,8 @@
 import type { Sysctl } from '../../container-runtime.ts'
 import { defaultPath } from '../../default-path.ts'
 import { marker, markerVariable } from '../marker.ts'
-import { newIpc, newProcesses, type Step } from '../view/container-view.ts'
+import { newIpc, newProcesses } from '../view/container-view.ts'
+import type { Step } from '../view/steps.ts'
 import { containerScript, type Launch, perl } from './launch.ts'
 
 /**

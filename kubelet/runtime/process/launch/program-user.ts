@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import os from 'node:os'
 import type { WantedUser } from '../../container-runtime.ts'
-import type { Step } from '../view/container-view.ts'
+import { ordinaryIdentity } from '../view/identity.ts'
+import type { Step } from '../view/steps.ts'
 
 /** Says which user a container's processes run as, and which home folder they have. */
 export interface ProgramUser {
@@ -33,6 +34,9 @@ export function programUser(
 
 /** Returns the step with which `container.pl` switches to the user, the last step before it executes the program. */
 export const userSteps = ({ uid, groups }: ProgramUser): Step[] => [['user', String(uid), ...groups.map(String)]]
+
+/** True if processes can be another user's: not where the kubelet is an ordinary user, or alone in its namespace. */
+export const canSwitchUser = (): boolean => !ordinaryIdentity() && hasUsers()
 
 /** A user namespace may have no user but the kubelet's own. */
 let usersKnown: boolean | undefined

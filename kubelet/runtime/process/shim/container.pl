@@ -7,6 +7,7 @@ use strict;
 # Numbers of the system calls that Perl has no name for, by name.
 our %number;
 my %step;
+my $pivoted;
 
 # NET_BIND_SERVICE, which all processes of containers have: a container runtime opens ports below 1024 to every process of a pod's own
 # network; on the machine's network they need this capability.
@@ -75,9 +76,9 @@ sub read_only {
   },
   # In a new namespace of users: the only one there is.
   identity => sub {
-    my ($user, $group) = @_;
-    return write_file('/proc/self/setgroups', 'deny') && write_file('/proc/self/uid_map', "$user $user 1")
-      && write_file('/proc/self/gid_map', "$group $group 1");
+    my ($user, $outer_user, $group, $outer_group) = @_;
+    return write_file('/proc/self/setgroups', 'deny') && write_file('/proc/self/uid_map', "$user $outer_user 1")
+      && write_file('/proc/self/gid_map', "$group $outer_group 1");
   },
   mount => \&mount,
   readonly => \&read_only,
@@ -98,6 +99,18 @@ sub read_only {
     return ask('umount2', '.', 2) && chdir('/') if ask('pivot_root', '.', '.');
     return chroot('.');
   },
+  # Upon an image's files a layer that can be written to; a copy of them where the kernel refuses that.
+  layer => sub {
+    my ($image, $target, $options) = @_;
+    return mount('overlay', $target, 'overlay', 0, $options) || system('cp', '-a', '--', "$image/.", $target) == 0;
+  },
+  # From now on paths are the container's. The machine's files are at hand by relative ones, until `leave`.
+  pivot => sub {
+    opendir(my $machine, '/') && chdir($_[0]) or return 0;
+    $pivoted = ask('pivot_root', '.', '.');
+    return ($pivoted || chroot('.')) && chdir($machine);
+  },
+  leave => sub { unmount('.') if $pivoted; chdir('/') },
   within => sub { chdir($_[0]) },
   # A session of its own, with the terminal at hand.
   session => sub { syscall($number{setsid}); ioctl(STDIN, 0x540e, 1); 1 },

@@ -1,77 +1,19 @@
-import type { Mount } from '../../container-runtime.ts'
-import type { Processes } from '../record-store.ts'
+import type { ImageRoot } from '../../container-runtime.ts'
 import { type Hidden, isBelow } from './hidden.ts'
 import type { Identity } from './identity.ts'
+import { imageFiles } from './image-files.ts'
+import { devices, machineIsReadOnly, proc, type Roots, sys } from './kernel-files.ts'
 import { mountPoints } from './mount-points.ts'
 import { realPlace } from './real-place.ts'
-
-/** Describes one step of `container.pl`: a name and its words. Steps are taken one after the other. */
-export type Step = [name: string, ...words: string[]]
-
-/** Says how much of the file system a container has for itself. */
-export type FilesView = 'own' | 'mounts'
-
-export interface ContainerView {
-  files: FilesView
-  /** An empty folder of the host, used by every container: what is mounted there, only that container sees. */
-  scratch: string
-  /** As the host has them, see {@link hostMounts}. */
-  hostMounts: HostMount[]
-  mounts: ViewMount[]
-  hidden: Hidden
-  /**
-   * Says which processes the container sees: those of a PID namespace of its own, in which the program is process 1, or
-   * of the pod's, which exists already.
-   */
-  processes: Processes
-  hostname?: string
-  /** An IPC namespace of its own, where it joins none. */
-  ownIpc?: boolean
-  /** Set if the kubelet is not root: the identity in a user namespace. */
-  identity?: Identity
-  /** Made, where all files are its own. */
-  workingDir: string
-  /** Most that it may write beside its volumes, where all files are its own. */
-  layerBytes?: number
-  /** Nothing is written but to volumes, where all files are its own. */
-  readonlyRoot?: boolean
-  /** The container may change `/proc/sys`, `/sys` and other settings of the machine. */
-  machineSettings: boolean
-}
-export interface ViewMount extends Mount {
-  isDirectory: boolean
-}
-export interface HostMount {
-  path: string
-  /** True if what the container writes there stays its own. */
-  own: boolean
-}
+import { flags, ifPossible, mount, type Step, tmpfs } from './steps.ts'
+import type { ContainerView, HostMount, ViewMount } from './view.ts'
 
 const newMountNamespace = 0x00020000
 const newHostname = 0x04000000
 const newUsers = 0x10000000
 export const newProcesses = 0x20000000
 export const newIpc = 0x08000000
-const readOnly = 0x1
-const noSuid = 0x2
-const noDevices = 0x4
-const noPrograms = 0x8
-const remount = 0x20
-const bind = 0x1000
-const recursive = 0x4000
-const isPrivate = 0x40000
-
-const mount = (source: string, target: string, type: string, flags: number, data = ''): Step => [
-  'mount',
-  source,
-  target,
-  type,
-  String(flags),
-  data,
-]
-
-export const tmpfs = (target: string, options: string, flags = 0): Step =>
-  mount('kubestage', target, 'tmpfs', flags, options)
+const { readOnly, remount, bind, recursive, isPrivate } = flags
 
 /** The flags of the namespaces that it needs. */
 export const viewFlags = ({ processes, hostname, identity, ownIpc }: ContainerView): number =>
@@ -87,13 +29,19 @@ export const viewFlags = ({ processes, hostname, identity, ownIpc }: ContainerVi
  * it sees only the volumes whose paths exist on the host.
  */
 export function viewSteps(view: ContainerView): Step[] {
-  const { hostname, files, identity } = view
+  const { hostname, files, identity, image } = view
   return [
-    ...(identity ? [['identity', String(identity.uid), String(identity.gid)] satisfies Step] : []),
+    ...(identity ? identitySteps(identity, image) : []),
     mount('none', '/', '', recursive | isPrivate),
     ...(hostname ? [['hostname', hostname] satisfies Step] : []),
-    ...(files === 'own' ? ownFiles(view) : machineFiles(view)),
+    ...(image ? imageFiles(view, image) : files === 'own' ? ownFiles(view) : machineFiles(view)),
   ]
+}
+
+/** An ordinary user is the only one of its user namespace: with the files of an image as root, else as itself. */
+function identitySteps({ uid, gid }: Identity, image: ImageRoot | undefined): Step[] {
+  const [user, group] = image ? [0, 0] : [uid, gid]
+  return [['identity', ...[user, uid, group, gid].map(String)]]
 }
 
 /**
@@ -105,7 +53,7 @@ function machineFiles(view: ContainerView): Step[] {
   const within = (folder: string) => (mount: ViewMount) => `${mount.containerPath}/`.startsWith(`${folder}/`)
   const seen = mounts.filter((mount) => !hidden.folders.some((folder) => within(folder)(mount)))
   return [
-    ...ownProc(view, ''),
+    ...(view.processes === 'host' ? [] : proc({ root: '', machine: '/' }, view.processes)),
     ...volumes(seen, { root: '', isMade: false }),
     ...hidden.folders.flatMap((folder): Step[] => {
       const upon = mounts
@@ -129,22 +77,24 @@ const ownCovers = ({ folders, files }: Hidden): Step[] => [
   ...files.map((file) => coverFile(`root${file}`)),
 ]
 
+const roots: Roots = { root: 'root', machine: '/' }
+
 function ownFiles(view: ContainerView): Step[] {
   const { scratch, hostMounts, workingDir, layerBytes } = view
   return [
     tmpfs(scratch, layerBytes ? `mode=0755,size=${layerBytes}` : 'mode=0755'),
     ['within', scratch],
     ...layer('upper', '/', 'root'),
-    ...devices,
-    ...ownProc(view, 'root'),
-    mount('/sys', 'root/sys', '', bind | recursive),
+    ...devices(roots, { areMade: true }),
+    ...proc(roots, view.processes),
+    ...sys(roots),
     ...hostMounts.flatMap(({ path, own }, index) =>
       own
         ? layer(`upper${index}`, path, `root${path}`, shortLived[path])
         : // Its mount point exists below. A user's own file system may refuse even root; it is then not visible.
           [ifPossible(mount(path, `root${path}`, '', bind | recursive))],
     ),
-    ...(view.machineSettings ? [] : machineIsReadOnly),
+    ...(view.machineSettings ? [] : machineIsReadOnly(roots)),
     ...ownCovers(view.hidden),
     ...volumes(view.mounts, { root: 'root', isMade: true }),
     ['directory', `root${realPlace(workingDir)}`],
@@ -177,43 +127,6 @@ function layer(upper: string, lower: string, target: string, mode = 0o755): Step
 }
 const escaped = (path: string): string => path.replace(/[\\,:]/g, '\\$&')
 
-const character = 0o020666
-const deviceNumbers = {
-  null: [1, 3],
-  zero: [1, 5],
-  full: [1, 7],
-  random: [1, 8],
-  urandom: [1, 9],
-  tty: [5, 0],
-  ptmx: [5, 2],
-}
-const deviceLinks = { fd: '', stdin: '/0', stdout: '/1', stderr: '/2' }
-
-const devices: Step[] = [
-  // Beyond its layer: the size that container runtimes give /dev/shm.
-  tmpfs('root/dev', 'mode=0755,size=64m,nr_inodes=64k', noSuid),
-  ...Object.entries(deviceNumbers).map(
-    ([name, [major = 0, minor = 0]]): Step => [
-      'device',
-      `root/dev/${name}`,
-      String(character),
-      String(major * 256 + minor),
-    ],
-  ),
-  ...Object.entries(deviceLinks).map(([name, end]): Step => ['link', `/proc/self/fd${end}`, `root/dev/${name}`]),
-  ['directory', 'root/dev/shm'],
-  ['mode', String(0o1777), 'root/dev/shm'],
-  ['directory', 'root/dev/pts'],
-  mount('/dev/pts', 'root/dev/pts', '', bind),
-]
-
-const ownProc = ({ processes }: ContainerView, root: string): Step[] =>
-  processes !== 'host'
-    ? [mount('proc', `${root}/proc`, 'proc', noSuid | noDevices | noPrograms)]
-    : root
-      ? [mount('/proc', `${root}/proc`, '', bind | recursive)]
-      : []
-
 /** Where there is a root of the container's own, or a cover, places are made. */
 const volumes = (mounts: ViewMount[], { root, isMade }: { root: string; isMade: boolean }): Step[] =>
   mounts.flatMap(({ hostPath, containerPath, readonly, isDirectory }) => {
@@ -224,25 +137,6 @@ const volumes = (mounts: ViewMount[], { root, isMade }: { root: string; isMade: 
       ...(readonly ? [mount('none', target, '', bind | remount | readOnly)] : []),
     ]
   })
-
-function ifPossible([, ...words]: Step): Step {
-  return ['mountIfPossible', ...words]
-}
-
-/**
- * As container runtimes show them to a container that is not privileged: settings can be read, memory and keys are not
- * there.
- */
-const machineIsReadOnly: Step[] = [
-  ['readonly', 'root/sys'],
-  ...['bus', 'fs', 'irq', 'sys', 'sysrq-trigger'].flatMap((name): Step[] => [
-    ifPossible(mount(`root/proc/${name}`, `root/proc/${name}`, '', bind | recursive)),
-    ['readonlyIfPossible', `root/proc/${name}`],
-  ]),
-  ...['kcore', 'keys', 'latency_stats', 'sched_debug', 'timer_list'].map((name) =>
-    ifPossible(mount('root/dev/null', `root/proc/${name}`, '', bind)),
-  ),
-]
 
 /** Made in every container. */
 const made = ['/proc', '/sys', '/dev']

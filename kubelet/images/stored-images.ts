@@ -1,0 +1,66 @@
+import { watch } from 'node:fs'
+import { join } from 'node:path'
+import { makeFolder } from '../../shared/files/make-folder.ts'
+import type { ResolvedImage } from '../runtime/container-runtime.ts'
+import type { ImageName } from '../runtime/images/image-name.ts'
+import type { ImageRecord } from './store/image-record.ts'
+import { NamedImages } from './store/named-images.ts'
+
+/** Shows a kubelet the images of a store, which other processes change. */
+export class StoredImages {
+  readonly #names: string
+  readonly #images: NamedImages
+  readonly #listeners: (() => void)[] = []
+  #isWatched = false
+
+  constructor(root: string) {
+    this.#names = join(root, 'names')
+    this.#images = new NamedImages(root)
+  }
+
+  find(name: ImageName): ResolvedImage | undefined {
+    const record = this.#images.find(name)
+    if (record) return resolved(record, this.#images.root(record))
+    this.#watch()
+    return undefined
+  }
+
+  /** Calls back when the store has changed after an image was not found. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Begins when an image is missed: most clusters load none. */
+  #watch(): void {
+    if (this.#isWatched || this.#listeners.length === 0) return
+    this.#isWatched = true
+    try {
+      makeFolder(this.#names)
+      const watcher = watch(this.#names, { persistent: false }, () => {
+        for (const listener of this.#listeners) listener()
+      })
+      watcher.on('error', () => watcher.close())
+    } catch {
+      // The machine allows no watch, or no folder: the pod's next try finds the image.
+    }
+  }
+}
+
+function resolved({ name, id, digest, config, bytes }: ImageRecord, folder: string): ResolvedImage {
+  const { entrypoint, cmd, env, workingDir, stopSignal, user, volumes } = config
+  return {
+    id: digest ? `${repositoryOf(name)}@${digest}` : id,
+    entrypoint,
+    cmd,
+    env,
+    path: [],
+    present: true,
+    bytes,
+    root: { folder, volumes, ...(user && { user }) },
+    ...(workingDir && { workingDir }),
+    ...(stopSignal && { stopSignal }),
+  }
+}
+
+/** A full name without its tag or digest. */
+const repositoryOf = (name: string): string => name.replace(/(?:@.*|:[^/]*)$/, '')

@@ -1,0 +1,51 @@
+import type { ImageRoot } from '../../container-runtime.ts'
+import { devices, machineIsReadOnly, proc, type Roots, sys } from './kernel-files.ts'
+import { flags, mount, type Step, tmpfs } from './steps.ts'
+import type { ContainerView, ViewMount } from './view.ts'
+
+const { bind, recursive, remount, readOnly } = flags
+
+/** After the step `pivot`: paths of the container are absolute, those of the machine count from the working directory. */
+const roots: Roots = { root: '', machine: '' }
+
+/**
+ * The files of an image below a layer of the container's own. All is mounted from within the container's root, so that
+ * no link of the image or of a volume leads to the machine's files.
+ */
+export function imageFiles(view: ContainerView, { folder, volumes }: ImageRoot): Step[] {
+  const { scratch, layerBytes, mounts, processes, identity, machineSettings, readonlyRoot, workingDir } = view
+  return [
+    tmpfs(scratch, layerBytes ? `mode=0755,size=${layerBytes}` : 'mode=0755'),
+    ['within', scratch],
+    ...['upper', 'upper.work', 'root'].map((name): Step => ['directory', name]),
+    ['mode', String(0o755), 'upper'],
+    // Relative paths: a comma in the scratch folder's name would end an option.
+    ['layer', folder, 'root', `lowerdir=${escaped(folder)},upperdir=upper,workdir=upper.work`],
+    ['pivot', 'root'],
+    ...['/dev', '/proc', '/sys'].map((path): Step => ['directory', path]),
+    ...devices(roots, { areMade: !identity }),
+    ...proc(roots, processes),
+    ...sys(roots),
+    ...(machineSettings ? [] : machineIsReadOnly(roots)),
+    ...mounts.flatMap(volumeSteps),
+    ['directory', workingDir],
+    ...(readonlyRoot ? sealed(volumes, mounts) : []),
+    ['leave'],
+  ]
+}
+
+const escaped = (path: string): string => path.replace(/[\\,:]/g, '\\$&')
+
+const volumeSteps = ({ hostPath, containerPath, readonly, isDirectory }: ViewMount): Step[] => [
+  [isDirectory ? 'directory' : 'file', containerPath],
+  mount(hostPath.slice(1) || '.', containerPath, '', bind | recursive),
+  ...(readonly ? [mount('none', containerPath, '', bind | remount | readOnly)] : []),
+]
+
+/** What the image calls a volume can be written to even then, unless the pod mounts something there. */
+const sealed = (volumes: readonly string[], mounts: readonly ViewMount[]): Step[] => [
+  ...volumes
+    .filter((path) => path.startsWith('/') && !mounts.some(({ containerPath }) => containerPath === path))
+    .flatMap((path): Step[] => [['directory', path], mount(path, path, '', bind)]),
+  mount('none', '/', '', bind | remount | readOnly),
+]

@@ -1,0 +1,137 @@
+/** Containers with the files of images that were loaded, from kubectl's side. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { loadImages } from '../../kubelet/images/load/load-images.ts'
+import { ImageStore } from '../../kubelet/images/store/image-store.ts'
+import type { Container, Pod, PodSpec } from '../../shared/api/types.ts'
+import { pods } from '../../shared/client/resources.ts'
+import { archiveOf } from '../harness/archive-of.ts'
+import { busyboxRoot, noBusybox } from '../harness/busybox-root.ts'
+import { startCommand, startTestCluster } from '../harness/cluster.ts'
+import { savedEntries, tarOf } from '../harness/image-archives.ts'
+import { followPod, getText } from '../harness/pods.ts'
+import { scratchFolder } from '../harness/scratch.ts'
+
+const folder = scratchFolder(t, 'loaded-images')
+const namespace = 'default'
+const hasImage = busyboxRoot(join(folder, 'root'))
+const skip = hasImage ? false : noBusybox
+if (skip && process.env.KUBESTAGE_FORBID_SKIPS) t.fail(skip)
+
+/** What `docker save` writes for a small image with a command, a user and a working directory of its own. */
+async function saved(name: string): Promise<string> {
+  const config = {
+    Entrypoint: [
+      'sh',
+      '-c',
+      'cat /etc/os-release; pwd; echo "$GREETING $0 $@"; id -un; cat /etc/hostname; exec sleep 1000',
+    ],
+    Cmd: ['by', 'default'],
+    Env: ['GREETING=hello', 'PATH=/bin'],
+    WorkingDir: '/srv/data',
+    User: 'web',
+  }
+  const file = join(folder, `${name.replace(/\W/g, '-')}.tar`)
+  const layers = [await archiveOf(join(folder, 'root'))]
+  writeFileSync(file, await tarOf(savedEntries({ name, layers, config })))
+  return file
+}
+
+t.test('an application runs as it is', { skip }, async (t) => {
+  const cluster = await startTestCluster(t)
+  const { client, stateDir } = cluster
+  const container = (of: Partial<Container>): Container => ({ name: 'main', image: 'shop/web:2', ...of })
+  const podOf = (name: string, of: Partial<Container>, spec: Partial<PodSpec> = {}): Pod => ({
+    metadata: { name, namespace },
+    spec: { containers: [container(of)], terminationGracePeriodSeconds: 1, ...spec },
+  })
+  const follow = (name: string) => followPod(client, { namespace, name })
+  const log = (name: string) => getText(cluster, `/api/v1/namespaces/${namespace}/pods/${name}/log`)
+  const isRunning = ({ status }: Pod) => status?.phase === 'Running'
+  const logged = async (name: string, lines: number): Promise<string> => {
+    for (;;) {
+      const text = await log(name)
+      if (text.split('\n').length > lines) return text
+    }
+  }
+
+  await t.test('as soon as its image is there', async (t) => {
+    await client.create(pods, podOf('web', {}), { namespace })
+    const web = await follow('web')
+    const waiting = ({ status }: Pod) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'ErrImagePull'
+    await web.until(waiting, 'waits')
+    const load = startCommand(t, ['image', 'load', await saved('shop/web:2'), `--state-dir=${stateDir}`])
+    t.equal(await load.ended, 0, load.output())
+    const pod = await web.until(isRunning, 'runs')
+    t.match(pod.status?.containerStatuses?.[0]?.imageID, /^sha256:[0-9a-f]{64}$/)
+    t.equal(await logged('web', 5), 'ID=small\n/srv/data\nhello by default\nweb\nweb\n')
+  })
+
+  await t.test('with arguments, variables and a user of the pod', async (t) => {
+    const env = [{ name: 'GREETING', value: 'bye' }]
+    const securityContext = { runAsUser: 0 }
+    await client.create(pods, podOf('other', { args: ['$(GREETING)', 'x'], env, securityContext }), { namespace })
+    await (await follow('other')).until(isRunning, 'runs')
+    t.equal(await logged('other', 5), 'ID=small\n/srv/data\nbye bye x\nroot\nother\n')
+  })
+
+  await t.test('its program leaves a message, and hooks and probes run among its files', async (t) => {
+    const command = ['sh', '-c', 'trap "echo told >/dev/termination-log; exit 3" TERM; while :; do sleep 0.05; done']
+    const readinessProbe = { exec: { command: ['cat', '/etc/os-release'] }, periodSeconds: 1 }
+    const lifecycle = { preStop: { exec: { command: ['touch', '/tmp/asked'] } } }
+    await client.create(pods, podOf('polite', { command, readinessProbe, lifecycle }), { namespace })
+    const polite = await follow('polite')
+    await polite.until(({ status }) => status?.containerStatuses?.[0]?.ready === true, 'is ready')
+    await client.delete(pods, { namespace, name: 'polite' })
+    const ended = await polite.until(
+      ({ status }) => status?.containerStatuses?.[0]?.state?.terminated !== undefined,
+      'ends',
+    )
+    t.match(ended.status?.containerStatuses?.[0]?.state?.terminated, { exitCode: 3, message: 'told\n' })
+  })
+
+  await t.test('not as root where the pod forbids it, in the kubelet’s words', async (t) => {
+    await client.create(pods, podOf('careful', { securityContext: { runAsNonRoot: true } }), { namespace })
+    const pod = await (await follow('careful')).until(
+      ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CreateContainerConfigError',
+      'is refused',
+    )
+    t.match(
+      pod.status?.containerStatuses?.[0]?.state?.waiting?.message,
+      /^container has runAsNonRoot and image has non-numeric user \(web\), cannot verify user is non-root \(pod: /,
+    )
+  })
+
+  await t.test('what the user maps counts more', async (t) => {
+    const add = startCommand(t, ['image', 'add', 'shop/*', `--state-dir=${stateDir}`, '--', 'echo', 'mapped'])
+    t.equal(await add.ended, 0, add.output())
+    await client.create(pods, podOf('mapped', {}, { restartPolicy: 'Never' }), { namespace })
+    await (await follow('mapped')).until(({ status }) => status?.phase === 'Succeeded', 'ends')
+    t.equal(await log('mapped'), 'mapped\n')
+  })
+
+  await t.test('an image that a container runs is not removed', async (t) => {
+    const rm = startCommand(t, ['image', 'rm', 'shop/web:2', `--state-dir=${stateDir}`])
+    t.equal(await rm.ended, 1)
+    t.match(rm.output(), /a container runs docker.io\/shop\/web:2 \(process \d+\); delete its pod first/)
+  })
+})
+
+t.test('several clusters share a store', { skip }, async (t) => {
+  const store = join(folder, 'shared')
+  mkdirSync(store)
+  await loadImages(new ImageStore(store), await saved('shared:1'))
+  const { client } = await startTestCluster(t, `--image-store=${store}`)
+  await client.create(
+    pods,
+    {
+      metadata: { name: 'a', namespace },
+      spec: { containers: [{ name: 'a', image: 'shared:1', command: ['id'] }], restartPolicy: 'Never' },
+    },
+    { namespace },
+  )
+  const a = await followPod(client, { namespace, name: 'a' })
+  const pod = await a.until(({ status }) => status?.phase === 'Succeeded', 'ends')
+  t.match(pod.status?.containerStatuses?.[0]?.imageID, /^sha256:/)
+})
