@@ -79,8 +79,7 @@ async function warnOfVariables(options: Options): Promise<void> {
       name.slice(variablePrefix.length),
       known.map((one) => one.slice(variablePrefix.length)),
     )
-    if (near)
-      process.stderr.write(`kubestage: the variable ${name} means nothing; did you mean ${variablePrefix}${near}?\n`)
+    if (near) process.stderr.write(`kubestage: unknown variable ${name}; did you mean ${variablePrefix}${near}?\n`)
   }
 }
 

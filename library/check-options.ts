@@ -82,7 +82,8 @@ export function checkOptions(options: StartClusterOptions): void {
   const { apiOnly, nodes = 0, simulatedNodes = 0, time } = options
   if (time === 'virtual' && nodes > 0)
     throw new Error("processes cannot wait for a virtual clock: time: 'virtual' needs simulatedNodes")
-  if (apiOnly && nodes + simulatedNodes > 0) throw new Error('apiOnly means that there are no nodes')
+  if (apiOnly && nodes + simulatedNodes > 0)
+    throw new Error('apiOnly starts no nodes: leave out nodes and simulatedNodes')
 }
 
 function checkScale(value: unknown): void {

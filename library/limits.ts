@@ -19,7 +19,7 @@ export function limitsFrom(given: ClusterLimits): Partial<Record<SettableLimit, 
 
 function limitFrom(name: string, value: unknown): number {
   if (!Object.hasOwn(limitOptions, name))
-    throw new Error(`is no limit of the API server; ${suggestion(name, Object.keys(limitOptions))}`)
+    throw new Error(`is not a limit of the API server; ${suggestion(name, Object.keys(limitOptions))}`)
   const { type } = limitOptions[name as SettableLimit]
   return type.fromFile(name.endsWith('Timeout') && typeof value === 'number' ? `${value}ms` : value)
 }

@@ -63,10 +63,10 @@ function parsed(line: string, index: number): Record<string, unknown> {
   try {
     value = JSON.parse(line)
   } catch (error) {
-    throw badRequest(`line ${index + 1} is no JSON: ${(error as Error).message}`)
+    throw badRequest(`line ${index + 1} is not valid JSON: ${(error as Error).message}`)
   }
   if (isMap(value)) return value
-  throw badRequest(`line ${index + 1} is no map of fields`)
+  throw badRequest(`line ${index + 1} must be a map of fields`)
 }
 
 const isMap = (value: unknown): value is Record<string, unknown> =>

@@ -78,7 +78,7 @@ function wishOf(body: string): Wish {
   try {
     value = JSON.parse(body)
   } catch (error) {
-    throw badRequest(`the body is no JSON: ${(error as Error).message}`)
+    throw badRequest(`the body is not valid JSON: ${(error as Error).message}`)
   }
   const given = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
   const textOf = (field: keyof Wish): string => {

@@ -188,7 +188,7 @@ function wantsActions(text: string): boolean {
   try {
     return (JSON.parse(text) as { actions?: unknown } | null)?.actions === true
   } catch (error) {
-    throw badRequest(`the body is no JSON: ${(error as Error).message}`)
+    throw badRequest(`the body is not valid JSON: ${(error as Error).message}`)
   }
 }
 

@@ -49,7 +49,7 @@ export default command({
     '  which   what a container with this image would run, and whether it is there; exit code 1 when it cannot start',
     '  check   the same of all containers in manifests; files that arguments name and that are not there are told, and no reason to fail',
     '  add     from now on images of this name are that program; pods that wait for the image start',
-    '  remove  images of this name are nothing any more; what runs goes on',
+    '  remove  removes the program of an image; containers that run are not affected',
     '  load    takes images out of an archive of docker save or an OCI layout (- reads standard input); NAME names one that has none',
     '  import  makes an image of a folder, or of an archive of one; it has no command',
     '  ls, rm  the images that are loaded; rm also removes the layers that no other image has',

@@ -49,7 +49,9 @@ async function nodesOf(access: ClusterAccess, only: string): Promise<string[]> {
     .filter(({ metadata, status }) => (only ? metadata.name === only : runsPrograms(status)))
     .map(({ metadata }) => metadata.name ?? '')
   if (names.length > 0) return names
-  throw new ConfigError(only ? `there is no node ${only}` : 'no node runs here, so no image stands for anything')
+  throw new ConfigError(
+    only ? `node "${only}" not found` : 'no node runs here: images belong to the nodes of a running cluster',
+  )
 }
 
 function runsPrograms(status: Node['status']): boolean {

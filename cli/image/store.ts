@@ -80,7 +80,7 @@ function meant(store: ImageStore, word: string): ImageRecord[] {
   const found = /^(?:sha256:)?[0-9a-f]{6,64}$/.test(word) ? store.images.byId(word) : []
   if (found.length > 0) return found
   const image = store.images.find(readName(word))
-  if (!image) throw new BadImage(`there is no image ${fullName(readName(word))}; kubestage image ls lists them`)
+  if (!image) throw new BadImage(`image "${fullName(readName(word))}" not found; kubestage image ls lists them`)
   return [image]
 }
 

@@ -27,5 +27,5 @@ export default command({
 
 function checkFolder(file: string): void {
   const folder = dirname(file)
-  if (!existsSync(folder)) throw new ConfigError(`${file} cannot be written: there is no folder ${folder}`)
+  if (!existsSync(folder)) throw new ConfigError(`${file} cannot be written: the folder ${folder} does not exist`)
 }

@@ -65,7 +65,7 @@ async function checkIsFree(client: ServerClient, name: string): Promise<void> {
   })
   if (!node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')) return
   throw new ConfigError(
-    `a node ${name} is there and Ready: choose another name with --node-name, or first kubectl delete node ${name}`,
+    `node "${name}" already exists and is Ready: choose another name with --node-name, or run kubectl delete node ${name} first`,
   )
 }
 

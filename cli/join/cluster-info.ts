@@ -32,7 +32,7 @@ export function trustedCa(data: Readonly<Record<string, string>> = {}, { place, 
       `${place}: token "${token.id}" is unknown to this cluster, expired, or not for signing; ${another}`,
     )
   if (!isEqual(signature, detachedSignature(content, token)))
-    throw new ConfigError(`${place}: cluster-info is not signed by this token, so nothing of it is trusted; ${another}`)
+    throw new ConfigError(`${place}: cluster-info is not signed by this token, so it cannot be trusted; ${another}`)
   const ca = caIn(content)
   const hashes = hashesOf(ca)
   if (hashes.length === 0) throw new ConfigError(`${place}: cluster-info has no certificate of a CA`)

@@ -43,7 +43,7 @@ export default command({
     for (const entry of folder.entries) rmSync(entry, { recursive: true, force: true })
     removeIfEmpty(folder.root)
     process.stdout.write(`Node ${nodeName} has left${isOrderly ? '' : ': killed, it took too long to stop'}.\n`)
-    if (!kubeconfig) process.stdout.write(`Its Node object is there still: kubectl delete node ${nodeName}\n`)
+    if (!kubeconfig) process.stdout.write(`Its Node object still exists: kubectl delete node ${nodeName}\n`)
     return isOrderly ? 0 : 1
   },
 })

@@ -142,7 +142,7 @@ class LoadRun {
     for (const { reason } of (await Promise.allSettled(written)).filter(({ status }) => status === 'rejected') as {
       reason: Error
     }[])
-      say(`a Termination lacks its lost requests: ${reason.message}`)
+      say(`cannot write lost requests into a Termination: ${reason.message}`)
   }
 
   async #send(): Promise<void> {

@@ -27,7 +27,7 @@ const deeds: Record<string, Deed> = {
     words: ['SIGNAL'],
     request([signal = ''], { off, available }) {
       if (!signalNamed(signal))
-        throw new UsageError(`there is no signal "${signal}"; ${suggestion(signal, knownSignals())}`)
+        throw new UsageError(`unknown signal "${signal}"; ${suggestion(signal, knownSignals())}`)
       const query = available ? `?available=${encodeURIComponent(available)}` : ''
       return {
         method: off ? 'DELETE' : 'PUT',
@@ -77,8 +77,8 @@ export default command({
   notes: [
     '  pressure  the kubelet finds too little memory, disk, inodes, or pids, and evicts pods, one after the other, until --off',
     '  shutdown  pods are ended, critical ones last, each within shutdownGracePeriod; then the node is off',
-    '  lose      nothing is heard of the node; its pods run on',
-    '  return    after shutdown or lose: the node is there again',
+    '  lose      the node stops reporting; its pods run on',
+    '  return    after shutdown or lose: the node starts, or reports again',
     '  reboot    power loss and restart: pods lose their processes without SIGTERM, and their sandboxes and addresses; the node gets a new bootID',
   ],
   async complete({ values, positionals: [word, name, ...rest] }) {
@@ -103,7 +103,7 @@ export default command({
       return 0
     }
     const node = found.find(({ metadata }) => metadata.name === name)
-    if (!node) throw new ConfigError(`there is no node ${name}; kubestage node list shows all`)
+    if (!node) throw new ConfigError(`node "${name}" not found; kubestage node list shows all`)
     if (!node.status?.daemonEndpoints?.kubeletEndpoint?.Port)
       throw new ConfigError(`node ${name} is not run by Kubestage: its status has no kubelet port`)
     await withProgress(`${word} ${name}`, askKubelet(await accessTo(values), name, request))

@@ -49,7 +49,7 @@ export async function copyRecord(options: Copying): Promise<Count> {
       await copyAnswer(answer, writer, { ...options, count })
     }
     if (signal.aborted) break
-    if (!isAway) say(`${access.server} does not answer; the record goes on when it does`)
+    if (!isAway) say(`${access.server} does not answer; the record continues when it does`)
     isAway = true
     await clock.sleep(retryMs, { signal }).catch(() => {})
   }

@@ -18,7 +18,7 @@ export default command({
   options: {
     ...clusterPlace,
     for: option(duration, { default: 0, help: 'End after this time; 0s: at Ctrl-C' }),
-    append: option(flag, { default: false, help: 'Go on with a record that is there' }),
+    append: option(flag, { default: false, help: 'Append to an existing record' }),
     title: option(text, { default: '', help: "What the record is about; default: the server's address" }),
   },
   notes: ['It goes on when the API server starts again. docs/ui.md describes the format.'],

@@ -31,7 +31,7 @@ const width = Math.max(...ways.map(({ name }) => name.length))
 
 export default command({
   purpose:
-    'Does it die well? Runs a workload on a cluster of its own, and lets it die in every way. Exit code 1 when it does not die well.',
+    'Runs a workload on a cluster of its own, and shuts it down in every way. Exit code 1 when it does not shut down cleanly.',
   usage,
   options: {
     config: configOption,

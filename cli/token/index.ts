@@ -116,7 +116,7 @@ async function remove({ values }: Request, words: string[]): Promise<void> {
       const ref = { namespace: bootstrapTokenNamespace, name: secretNameOf(id) }
       await client.delete(secrets, ref).catch((error) => {
         if (!isStatus(error, 'NotFound')) throw error
-        throw new ConfigError(`there is no bootstrap token "${id}"; kubestage token list shows all`)
+        throw new ConfigError(`bootstrap token "${id}" not found; kubestage token list shows all`)
       })
       process.stdout.write(`bootstrap token "${id}" deleted\n`)
     }

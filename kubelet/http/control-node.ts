@@ -52,7 +52,7 @@ export async function controlNode(
 export function putUnderPressure({ method, word, query }: ControlRequest, node: ControlledNode | undefined): void {
   if (!node) throw notReady()
   const signal = signalNamed(word)
-  if (!signal) throw new Problem(404, `there is no signal "${word}"; ${suggestion(word, knownSignals())}`)
+  if (!signal) throw new Problem(404, `unknown signal "${word}"; ${suggestion(word, knownSignals())}`)
   if (method === 'DELETE') node.eviction.release(signal)
   else if (method === 'PUT') node.eviction.induce(signal, amountIn(query.get('available')))
   else throw new Problem(405, 'method not allowed')

@@ -41,7 +41,7 @@ function remove(images: Images, pattern: string): void {
 }
 
 const tooLarge = (): Problem => new Problem(413, 'the entry is too long')
-const noJson = (): Problem => new Problem(400, 'the entry is no JSON')
+const noJson = (): Problem => new Problem(400, 'the entry is not valid JSON')
 
 async function readEntry(body: IncomingMessage): Promise<ImageEntry> {
   if (Number(body.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()

@@ -41,7 +41,7 @@ export function readIndex(text: Uint8Array | string, what: string): Descriptor[]
 /** Throws {@link BadImage} for a document that is no manifest of an image. */
 export function readManifest(text: Uint8Array | string, what: string): Manifest {
   const { config, layers } = readObject(text, what)
-  if (!isObject(config) || !Array.isArray(layers)) throw new BadImage(`${what} is no manifest of an image`)
+  if (!isObject(config) || !Array.isArray(layers)) throw new BadImage(`${what} is not the manifest of an image`)
   assertLayers(layers.length, what)
   return { config: readDescriptor(config, what), layers: layers.map((layer) => readDescriptor(layer, what)) }
 }
@@ -50,7 +50,7 @@ export function readManifest(text: Uint8Array | string, what: string): Manifest 
 export function readSavedImages(text: Uint8Array): { config: string; names: string[]; layers: string[] }[] {
   const images = readJson(text, 'manifest.json')
   const isSaved = Array.isArray(images) && images.every((one) => isObject(one) && typeof one.Config === 'string')
-  if (!isSaved) throw new BadImage('manifest.json is not one of docker save')
+  if (!isSaved) throw new BadImage('manifest.json was not written by docker save')
   return images.map(({ Config, RepoTags, Layers }: Record<string, unknown>) => {
     const layers = texts(Layers)
     assertLayers(layers.length, 'manifest.json')
@@ -103,13 +103,13 @@ function readJson(text: Uint8Array | string, what: string): unknown {
   try {
     return JSON.parse(typeof text === 'string' ? text : new TextDecoder().decode(text))
   } catch {
-    throw new BadImage(`${what} is no JSON`)
+    throw new BadImage(`${what} is not valid JSON`)
   }
 }
 
 function readObject(text: Uint8Array | string, what: string): Record<string, unknown> {
   const value = readJson(text, what)
-  if (!isObject(value)) throw new BadImage(`${what} is no JSON object`)
+  if (!isObject(value)) throw new BadImage(`${what} is not a JSON object`)
   return value
 }
 

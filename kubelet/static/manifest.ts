@@ -20,7 +20,8 @@ export async function podFromManifest({ text, file, nodeName, seen }: ManifestIn
   const manifest = (await parse(text)) as Partial<Pod> | null
   const { spec } = manifest ?? {}
   const metadata = withoutServerFields(manifest?.metadata)
-  if (manifest?.kind !== 'Pod' || !metadata?.name || !spec?.containers?.length) throw new Error(`${file} is no pod`)
+  if (manifest?.kind !== 'Pod' || !metadata?.name || !spec?.containers?.length)
+    throw new Error(`${file} is not the manifest of a pod`)
   const hash = createHash('md5')
     .update(JSON.stringify([nodeName, file, metadata, spec]))
     .digest('hex')

@@ -171,6 +171,6 @@ function fieldsOf(lines: string[]): Map<string, string> {
 }
 
 function lengthOf(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new Error(`the server sent a length that is no number: ${text.slice(0, 80)}`)
+  if (!/^\d{1,15}$/.test(text)) throw new Error(`the server sent an invalid length: ${text.slice(0, 80)}`)
   return Number(text)
 }

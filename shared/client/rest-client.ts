@@ -134,7 +134,7 @@ class RestClient implements ServerClient {
     // Go encodes an empty list as null.
     const items = list.items ?? []
     if (!Array.isArray(items) || !items.every(hasMetadata))
-      throw new Error(`GET ${path}: the server's answer is no list`)
+      throw new Error(`GET ${path}: the server's answer is not a list`)
     return { ...list, metadata: list.metadata ?? {}, items }
   }
 
@@ -248,7 +248,7 @@ class RestClient implements ServerClient {
 
   async #json<T>(method: string, path: string, body?: unknown, contentType?: string): Promise<T> {
     const answer = objectIn(await this.#text(method, path, { body, contentType }))
-    if (!answer) throw new Error(`${method} ${path}: the server's answer is no object`)
+    if (!answer) throw new Error(`${method} ${path}: the server's answer is not an object`)
     return answer as T
   }
 
@@ -347,7 +347,7 @@ function objectIn(text: string): object | undefined {
 function eventIn<T extends object>(line: string, what: string): WatchEvent<T> {
   const event = objectIn(line) as WatchEvent<T> | undefined
   const isEvent = event?.type === 'ERROR' ? isObject(event.object) : hasMetadata(event?.object)
-  if (!event || !isEvent) throw new Error(`${what}: the server sent what is no event: ${line.slice(0, 80)}`)
+  if (!event || !isEvent) throw new Error(`${what}: the server sent an invalid event: ${line.slice(0, 80)}`)
   return event
 }
 

@@ -126,7 +126,7 @@ function jsonOf(file: string, source: string): unknown {
 function whyNoYaml(reason = '', line = ''): string {
   const [, ...keys] = /^[\s{]*(?:"([^"]*)"|'([^']*)'|([^"']+?))\s*:(?:\s|$)/.exec(line) ?? []
   const key = keys.find(Boolean)
-  if (reason === 'duplicated mapping key' && key) return `"${key}" stands there twice`
+  if (reason === 'duplicated mapping key' && key) return `"${key}" is set twice`
   return `not valid YAML${reason ? ` (${reason})` : ''}`
 }
 

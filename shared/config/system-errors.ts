@@ -14,7 +14,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of its path is a file',
   EISDIR: 'it is a folder',
   EEXIST: 'there is something of that name',
-  ENOENT: 'there is no such file or folder',
+  ENOENT: 'no such file or folder',
   ELOOP: 'its links lead back to themselves',
   ENAMETOOLONG: 'its name is too long',
   EFTYPE: 'it is a pipe, a socket or a device',

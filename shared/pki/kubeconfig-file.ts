@@ -41,7 +41,7 @@ export async function writeKubeconfig(file: string, options: KubeconfigOptions):
   const merged = present && (await mergedText(present, kubeconfig(options)))
   const kept = present && !merged ? setAside(file) : undefined
   writePrivately(file, merged || yaml(options))
-  return kept && `${file} was damaged, and is written anew; what it was is ${kept}`
+  return kept && `${file} was damaged and has been written again; the damaged file is kept as ${kept}`
 }
 
 /**

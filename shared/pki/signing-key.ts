@@ -34,7 +34,7 @@ export function signingKeyIn(directory: string): SigningKeySource {
       const pair = { privateKey, publicKey }
       if (arePair(pair)) return pair
       throw new ConfigError(
-        `${files.privateKey} and ${files.publicKey} are damaged, or no pair: put back copies, or remove both: then tokens of service accounts that were issued before are no longer valid`,
+        `${files.privateKey} and ${files.publicKey} are damaged, or do not belong together: restore both, or remove both; tokens of service accounts that were issued before are then no longer valid`,
       )
     },
     async make() {
@@ -43,7 +43,7 @@ export function signingKeyIn(directory: string): SigningKeySource {
         publicKeyEncoding: { type: 'spki', format: 'pem' },
         privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
       })
-      if (!existsSync(directory)) throw new Error(`${directory} is gone`)
+      if (!existsSync(directory)) throw new Error(`${directory} no longer exists`)
       writePrivately(files.privateKey, pair.privateKey)
       writePrivately(files.publicKey, pair.publicKey)
       return pair

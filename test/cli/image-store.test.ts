@@ -39,7 +39,7 @@ t.test('images are loaded, listed and removed by commands', async (t) => {
   t.match(JSON.parse(listed.out), [{ name: 'docker.io/library/mine:latest' }, { name: 'docker.io/shop/web:2' }])
   t.match(await image('rm', 'shop/web:2'), { code: 0, out: 'docker.io/shop/web:2 is removed\n' })
   t.equal(inStore('layers').length, 1)
-  t.match(await image('rm', 'shop/web:2'), { code: 1, err: /there is no image docker.io\/shop\/web:2; / })
+  t.match(await image('rm', 'shop/web:2'), { code: 1, err: /image "docker.io\/shop\/web:2" not found; / })
   const id = JSON.parse((await image('ls', '-o', 'json')).out)[0].id.slice(7, 19)
   t.match(await image('rm', id), { code: 0, out: 'docker.io/library/mine:latest is removed\n' })
   t.same(inStore('layers'), [])

@@ -99,7 +99,7 @@ t.test('a state folder that cannot be written', async (t) => {
   t.match(await run(t, 'envtest-assets', '--assets-dir=/proc/assets'), {
     code: 1,
     output:
-      'kubestage: cannot write to /proc/assets: there is no such file or folder; choose another folder with --assets-dir\n',
+      'kubestage: cannot write to /proc/assets: no such file or folder; choose another folder with --assets-dir\n',
   })
   t.match(await run(t, 'up', '-d', '--state-dir='), {
     code: 2,
@@ -129,7 +129,7 @@ t.test('damaged files', async (t) => {
   t.match(await run(t, ...start, here), { code: 0 }, 'what can be made anew is made anew')
   t.match(readFileSync(join(stateDir, 'kubeconfig'), 'utf8'), 'current-context: kubestage')
   t.equal(readFileSync(join(stateDir, 'kubeconfig.damaged'), 'utf8'), '{{{')
-  t.match(readFileSync(join(stateDir, 'logs', 'up.log'), 'utf8'), /kubeconfig was damaged, and is written anew/)
+  t.match(readFileSync(join(stateDir, 'logs', 'up.log'), 'utf8'), /kubeconfig was damaged and has been written again/)
   t.match(await run(t, 'clock', here), { code: 0 })
   t.match(await run(t, 'down', here), { code: 0 })
 
@@ -139,7 +139,7 @@ t.test('damaged files', async (t) => {
   writeFileSync(database, whole.subarray(0, 3000))
   t.match(await refusal(t, stateDir, ...start), `storage file ${database} is damaged; ${anew}`)
   writeFileSync(database, 'no database, but long enough to have been one')
-  t.match(await refusal(t, stateDir, ...start), `storage file ${database} is no database, or damaged; ${anew}`)
+  t.match(await refusal(t, stateDir, ...start), `storage file ${database} is not a valid SQLite database; ${anew}`)
   t.equal(readFileSync(database, 'utf8').length, 45, 'it is left as it is')
   t.notOk(existsSync(join(stateDir, 'lock')))
 })
@@ -307,10 +307,7 @@ t.test('a mistyped variable is reported, and is harmless', async (t) => {
   const variables = { KUBESTAGE_PROT: '1', KUBESTAGE_MINE: '1' }
   const command = startCommand(t, ['version'], { variables })
   t.equal(await command.ended, 0)
-  t.match(
-    command.output(),
-    /^kubestage: the variable KUBESTAGE_PROT means nothing; did you mean KUBESTAGE_PORT\?\nkubestage \d/,
-  )
+  t.match(command.output(), /^kubestage: unknown variable KUBESTAGE_PROT; did you mean KUBESTAGE_PORT\?\nkubestage \d/)
 })
 
 t.test('internal variables that another process has set are named', async (t) => {

@@ -57,7 +57,7 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   t.match(await ask('snapshot', file), { code: 0, output: /^\d+ objects in / })
   t.match(await ask('snapshot', join(folder, 'nowhere', 's')), {
     code: 1,
-    output: /cannot be written: there is no folder /,
+    output: /cannot be written: the folder .* does not exist/,
   })
   t.equal((await ask('snapshot')).output, 'kubestage: usage: kubestage snapshot FILE\n')
 
@@ -174,7 +174,7 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
       code: 2,
       output: /^kubestage: \S+kubeconfig is not a valid kubeconfig: .*\n$/,
     })
-    t.match(await run(t, 'clock', `--kubeconfig=${folder}/none`), { code: 2, output: /none: there is no such file/ })
+    t.match(await run(t, 'clock', `--kubeconfig=${folder}/none`), { code: 2, output: /none: no such file or folder/ })
   })
 
   await create('stays').catch(() => {})

@@ -215,7 +215,7 @@ t.test('what is wrong is one sentence, and leaves nothing', async (t) => {
       'live node',
       `${printed} --node-name node-1`,
       1,
-      /a node node-1 is there and Ready: choose another name with --node-name/,
+      /node "node-1" already exists and is Ready: choose another name with --node-name/,
     ],
     ['nothing', 'kubestage join', 2, /no node has joined from .* yet: join with the command/],
     ...(cable

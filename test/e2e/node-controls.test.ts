@@ -233,8 +233,8 @@ t.test('mistakes are told in one sentence', async (t) => {
   const cases: [string[], RegExp, code?: number][] = [
     [['lose'], /^kubestage: usage: kubestage node lose NAME\n$/, 2],
     [['retrun', 'node-1'], /^kubestage: unknown argument "retrun" of kubestage node; did you mean return\? .*\n$/, 2],
-    [['lose', 'node-3'], /^kubestage: there is no node node-3; kubestage node list shows all\n$/],
-    [['pressure', 'node-1', 'patience'], /^kubestage: there is no signal "patience"; there are memory, .*\n$/, 2],
+    [['lose', 'node-3'], /^kubestage: node "node-3" not found; kubestage node list shows all\n$/],
+    [['pressure', 'node-1', 'patience'], /^kubestage: unknown signal "patience"; there are memory, .*\n$/, 2],
     [['pressure', 'node-1', 'disk', '--available=much'], /^kubestage: available must be an amount .*\n$/, 2],
   ]
   await Promise.all(

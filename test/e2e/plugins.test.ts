@@ -137,9 +137,9 @@ t.test('a plugin that cannot be loaded is named, with the line', async (t) => {
   })
   const must = 'must export a function as default (export default async (app) => { … }); it exports'
   const wrong: Readonly<Record<string, string | RegExp>> = {
-    './none.mjs': `: there is no file ${join(cwd, 'none.mjs')}`,
-    'no-package': `: there is no file ${join(cwd, 'no-package')}, and no package of this name`,
-    '@scope/none/file.js': `: there is no file ${join(cwd, '@scope/none/file.js')}, and no package of this name`,
+    './none.mjs': `: ${join(cwd, 'none.mjs')} does not exist`,
+    'no-package': `: neither ${join(cwd, 'no-package')} nor a package of this name exists`,
+    '@scope/none/file.js': `: neither ${join(cwd, '@scope/none/file.js')} nor a package of this name exists`,
     broken: /^ cannot be loaded: /,
     './throws.mjs': ` cannot be loaded: no licence (${join(cwd, 'throws.mjs')}:2)`,
     './syntax.mjs': ` cannot be loaded: Unexpected token '}' (${join(cwd, 'syntax.mjs')}:3)`,

@@ -116,7 +116,7 @@ t.test('tokens are created, listed and deleted as by kubeadm', async (t) => {
   await t.rejects(whoIs(token), { code: 401 })
   t.match(await ask('delete', 'abcdef', here), {
     code: 1,
-    output: 'kubestage: there is no bootstrap token "abcdef"; kubestage token list shows all\n',
+    output: 'kubestage: bootstrap token "abcdef" not found; kubestage token list shows all\n',
   })
   t.match(await ask('generate'), { code: 0, output: /^[a-z0-9]{6}\.[a-z0-9]{16}\n$/ })
 })

@@ -160,7 +160,7 @@ async function startDamaged({ subject, random }: Attempt): Promise<void> {
   if (random() < 0.5) truncateSync(file, Math.floor(bytes.length / 2))
   else writeFileSync(file, bytes.fill(0x5a, 0, 4096))
   const damaged = readFileSync(file)
-  await refused(subject, /is damaged|is no database, or damaged/)
+  await refused(subject, /is damaged|is not a valid SQLite database/)
   if (!readFileSync(file).equals(damaged)) throw new Error('a start changed the damaged file')
   copyFileSync(copy, file)
   await subject.start()

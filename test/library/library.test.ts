@@ -74,7 +74,7 @@ t.test('what is mistyped is refused, and does not mean nothing', async (t) => {
     ],
     [
       { limits: { maxCelStep: 5_000 } },
-      'startCluster: limits "maxCelStep" is no limit of the API server; did you mean maxCelSteps?',
+      'startCluster: limits "maxCelStep" is not a limit of the API server; did you mean maxCelSteps?',
     ],
     [{ limits: 5 }, 'startCluster: limits must be a map, not 5'],
     [{ leaderElect: 'yes' }, 'startCluster: leaderElect must be true or false, not "yes"'],
@@ -87,7 +87,7 @@ t.test('what is mistyped is refused, and does not mean nothing', async (t) => {
       '--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline',
     ],
     [{ onTrouble: 'log' }, 'startCluster: onTrouble must be a function, not "log"'],
-    [{ apiOnly: true, nodes: 1 }, 'apiOnly means that there are no nodes'],
+    [{ apiOnly: true, nodes: 1 }, 'apiOnly starts no nodes: leave out nodes and simulatedNodes'],
   ]
   for (const [given, message] of refused) await t.rejects(startCluster(given), { message }, JSON.stringify(given))
   const cluster = await start(t, { apiOnly: true, nodes: undefined, images: { 'nginx:*': 'nginx -g "daemon off;"' } })

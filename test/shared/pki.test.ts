@@ -82,7 +82,7 @@ t.test('a folder that is removed while a key is made does not come back', async 
   const directory = join(t.testdir(), 'removed')
   const making = ensureClusterPki(options(directory)).serviceAccountKey.make()
   rmSync(directory, { recursive: true })
-  await t.rejects(making, { message: `${directory} is gone` })
+  await t.rejects(making, { message: `${directory} no longer exists` })
   t.notOk(existsSync(directory))
 })
 

@@ -203,9 +203,9 @@ async function readJson({ request }: Exchange): Promise<Record<string, unknown>>
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw badRequest(`the body is no JSON: ${(error as Error).message}`)
+    throw badRequest(`the body is not valid JSON: ${(error as Error).message}`)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw badRequest('the body is no map of fields')
+    throw badRequest('the body must be a map of fields')
   return value as Record<string, unknown>
 }

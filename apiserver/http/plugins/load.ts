@@ -26,7 +26,7 @@ async function load(given: string, { folder, clock }: { folder: string; clock: C
   const name = `plugin ${given}`
   const path = resolve(folder, given)
   const file = isFile(path) ? path : undefined
-  if (!file && /^[./]/.test(given)) throw new ConfigError(`${name}: there is no file ${path}`)
+  if (!file && /^[./]/.test(given)) throw new ConfigError(`${name}: ${path} does not exist`)
   const late = Promise.withResolvers<never>()
   const timer = clock.setTimer(patienceMs, () =>
     late.reject(pluginError(name, `was not loaded after ${patienceMs / 1000} s: a top-level await does not end`)),
@@ -43,7 +43,7 @@ async function load(given: string, { folder, clock }: { folder: string; clock: C
     if (error instanceof ConfigError) throw error
     const isMissing = !file && (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND'
     if (isMissing && String((error as Error).message).includes(`'${packageOf(given)}'`))
-      throw new ConfigError(`${name}: there is no file ${path}, and no package of this name`)
+      throw new ConfigError(`${name}: neither ${path} nor a package of this name exists`)
     throw pluginError(name, 'cannot be loaded', file ? withLine(error, file) : error, file)
   } finally {
     timer.cancel()

@@ -12,7 +12,7 @@ const sqliteReasons: Record<number, string> = {
   11: `is damaged; ${beginAnew}`,
   13: fullReason,
   14: `cannot be opened; ${elsewhere}`,
-  26: `is no database, or damaged; ${beginAnew}`,
+  26: `is not a valid SQLite database; ${beginAnew}`,
 }
 const systemReasons: Record<string, string> = {
   EACCES: `cannot be opened: permission denied; ${elsewhere}`,

@@ -24,7 +24,8 @@ export async function imagesIn(contents: Contents): Promise<FoundImage[]> {
   const [index, list] = [await contents.document(oci), await contents.document(saved)]
   const fromDocker = list ? readSavedImages(list) : []
   if (!index) {
-    if (fromDocker.length === 0) throw new BadImage(`${contents.what} is no image: it has neither ${oci} nor ${saved}`)
+    if (fromDocker.length === 0)
+      throw new BadImage(`${contents.what} is not an image: it has neither ${oci} nor ${saved}`)
     return fromDocker.map(({ config, names, layers }) => ({ names, config, layers: layers.map((name) => ({ name })) }))
   }
   const found: FoundImage[] = []

@@ -45,5 +45,5 @@ async function feed(chunks: Chunks, archive: ReturnType<typeof extract>): Promis
 function inOurWords(error: Error, what: string): Error {
   if (error instanceof BadImage || 'code' in error) return error
   if (error.message === 'Unexpected end of data') return new BadImage(`${what} is truncated`)
-  return new BadImage(`${what} is no tar archive, or damaged: ${error.message}`)
+  return new BadImage(`${what} is not a valid tar archive: ${error.message}`)
 }

@@ -54,7 +54,7 @@ export class TreePaths {
       const path = [...place, part].join('/')
       const found = this.#known.has(path) ? 'folder' : this.#kind(path)
       if (found === undefined && exists) return undefined
-      if (found === 'file') throw new BadImage(`${shown(path)} is no folder, but ${shown(wanted)} is within it`)
+      if (found === 'file') throw new BadImage(`${shown(path)} is not a folder, but ${shown(wanted)} is within it`)
       if (found === 'link') {
         links += 1
         if (links > mostLinks) throw new BadImage(`${shown(wanted)} leads through too many links`)

@@ -148,7 +148,7 @@ export class TreeWriter {
     const target = folder === undefined ? undefined : this.#paths.at([folder, parts.at(-1)].filter(Boolean).join('/'))
     const found = target && lstatSync(target, { throwIfNoEntry: false })
     if (!target || !found || found.isDirectory())
-      throw new BadImage(`${shown(name)} is a link to ${shown(linkname ?? '')}, which is no file of the layer`)
+      throw new BadImage(`${shown(name)} is a link to ${shown(linkname ?? '')}, which is not a file of the layer`)
     if (target === this.#paths.at(path)) return
     this.#clear(path)
     linkSync(target, this.#paths.at(path))
@@ -156,7 +156,7 @@ export class TreeWriter {
 
   /** Makes room: a later entry of the same name counts. */
   #clear(path: string): void {
-    if (path === '') throw new BadImage('the root of the image is no folder')
+    if (path === '') throw new BadImage('the root of the image is not a folder')
     const found = lstatSync(this.#paths.at(path), { throwIfNoEntry: false })
     if (!found) return
     rmSync(this.#paths.at(path), { recursive: true })

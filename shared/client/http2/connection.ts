@@ -100,7 +100,7 @@ export class Http2Connection {
       cancellation.whenCancelled((error) => {
         this.#cancel(asked, error)
         // Without any answer, another connection may reach the server.
-        if (this.#reads === before) this.destroy(new Error('nothing comes from the server any more', { cause: error }))
+        if (this.#reads === before) this.destroy(new Error('the server has stopped sending', { cause: error }))
       })
     })
   }
@@ -232,7 +232,7 @@ export class Http2Connection {
   /** Throws for what no server may send to a client that allows no pushes. */
   #check(type: number, id: number, payload: Buffer): void {
     const { length } = payload
-    if (type === FrameType.pushPromise) throw new Error('the server pushes what was not asked for')
+    if (type === FrameType.pushPromise) throw new Error('the server pushed a stream that was not requested')
     if (id >= this.#nextId || (id !== 0 && id % 2 === 0)) throw new Error(`the server opened a stream, ${id}`)
     const { exactly = length, least = 0, each = 1 } = sizes[type] ?? {}
     if (length !== exactly || length < least || length % each !== 0)

@@ -81,8 +81,8 @@ t.test('a record', async (t) => {
   await t.test('refuses other lines', async (t) => {
     const send = (body: string) => server.send(path, { method: 'POST', body })
     t.match(await send(''), { status: 400, body: { message: /no line/ } })
-    t.match(await send('{'), { status: 400, body: { message: /^line 1 is no JSON/ } })
-    t.match(await send('[]'), { status: 400, body: { message: 'line 1 is no map of fields' } })
+    t.match(await send('{'), { status: 400, body: { message: /^line 1 is not valid JSON/ } })
+    t.match(await send('[]'), { status: 400, body: { message: 'line 1 must be a map of fields' } })
     t.match(await send('{"type":"MARK"}\n'.repeat(1001)), { status: 400, body: { message: /at most 1000/ } })
     t.match(await send('x'.repeat(2 ** 20 + 1)), { status: 413 })
     const wrong = await send(

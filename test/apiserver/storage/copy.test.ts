@@ -287,9 +287,9 @@ t.test('what cannot be read or written is named in one sentence', async (t) => {
     [`snapshot:${path('none')}`, `snapshot:${path('x')}`, /none: no such file$/],
     [`snapshot:${path('folder')}`, `snapshot:${path('x')}`, /folder: cannot be read: it is a folder$/],
     [`snapshot:${path('text')}`, `snapshot:${path('x')}`, /text is not a valid snapshot; kubestage snapshot FILE/],
-    [`sqlite:${path('text')}`, `snapshot:${path('x')}`, /is no database, or damaged; .* name another place$/],
+    [`sqlite:${path('text')}`, `snapshot:${path('x')}`, /is not a valid SQLite database; .* name another place$/],
     [`snapshot:${path('empty.json')}`, `snapshot:${path('text')}`, /text is not a valid snapshot/],
-    [`snapshot:${path('empty.json')}`, `sqlite:${path('text')}`, /is no database, or damaged/],
+    [`snapshot:${path('empty.json')}`, `sqlite:${path('text')}`, /is not a valid SQLite database/],
     [`snapshot:${path('empty.json')}`, `sqlite:${path('text/x.db')}`, /a part of its path is a file/],
     [
       `snapshot:${path('empty.json')}`,

@@ -107,7 +107,7 @@ t.test('a file that cannot be used is one sentence', async (t) => {
   const garbage = newFile()
   writeFileSync(garbage, 'no database at all '.repeat(500))
   await t.rejects(opening(garbage), {
-    message: `storage file ${garbage} is no database, or damaged; move it away to begin with an empty cluster, or name another with --storage`,
+    message: `storage file ${garbage} is not a valid SQLite database; move it away to begin with an empty cluster, or name another with --storage`,
   })
 
   const foreign = newFile()

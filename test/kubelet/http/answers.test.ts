@@ -88,8 +88,8 @@ const answers: [Answer, string[]][] = [
   [text(404, '"nope" is not there'), ['DELETE /debug/images?pattern=nope']],
   [json(/^\{"nextMs":7\}$/), ['PUT /debug/clock?moved=5', 'PUT /debug/clock/?moved=9&last=true']],
   [text(400, 'moved must be a number of milliseconds'), ['PUT /debug/clock', 'PUT /debug/clock?moved=x']],
-  [text(404, /^there is no signal "nope"; /), ['PUT /debug/pressure/nope', 'GET /debug/pressure/nope']],
-  [text(404, /^there is no signal "x{500}"; /), [`PUT /debug/pressure/${long}`]],
+  [text(404, /^unknown signal "nope"; /), ['PUT /debug/pressure/nope', 'GET /debug/pressure/nope']],
+  [text(404, /^unknown signal "x{500}"; /), [`PUT /debug/pressure/${long}`]],
   [text(400, /^available /), ['PUT /debug/pressure/memory?available=much']],
 ]
 
@@ -125,8 +125,8 @@ const put = 'PUT /debug/images'
 const bodies: [Answer, string, string][] = [
   [added, put, entry],
   [json(/^\{"items":\[\{"pattern":"bom",/), put, '\ufeff{"pattern":"bom","path":"/x"}'],
-  [text(400, 'the entry is no JSON'), put, ''],
-  [text(400, 'the entry is no JSON'), put, '{'],
+  [text(400, 'the entry is not valid JSON'), put, ''],
+  [text(400, 'the entry is not valid JSON'), put, '{'],
   [noEntry, put, 'null'],
   [noEntry, put, '{"pattern":"a","command":[]}'],
   [text(413, 'the entry is too long'), put, JSON.stringify({ pattern: 'x'.repeat(65_536) })],

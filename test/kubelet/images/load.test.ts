@@ -236,13 +236,13 @@ const badLayers: Record<string, [Entry[], RegExp]> = {
   ],
   'links in a circle': [[symlink('a', 'b'), symlink('b', 'a'), file('a/x', '')], /too many links/],
   'a hard link above the root': [[link('x', '../../canary')], /leads out of the image/],
-  'a hard link to nothing': [[link('x', 'y')], /"x" is a link to "y", which is no file of the layer/],
+  'a hard link to nothing': [[link('x', 'y')], /"x" is a link to "y", which is not a file of the layer/],
   'a hard link through a link': [
     [symlink('up', '../../../..'), link('x', 'up/canary')],
     /leads out of the image by a link/,
   ],
   'a device': [[{ name: 'disk', type: 'block-device', devmajor: 8, devminor: 0 }], /"disk" is a device/],
-  'a file as a folder': [[file('a', ''), file('a/b', '')], /"a" is no folder, but "a" is within it|is no folder/],
+  'a file as a folder': [[file('a', ''), file('a/b', '')], /"a" is not a folder, but "a" is within it|is not a folder/],
   'a whiteout of nothing': [[file('.wh...', '')], /removes no file/],
 }
 
@@ -291,8 +291,11 @@ t.test('damaged archives are told apart', async (t) => {
   const cases: Record<string, [Buffer, RegExp]> = {
     'cut in the middle': [whole.subarray(0, whole.length / 2), /truncated|has neither|lacks/],
     'cut, compressed': [gzipSync(whole).subarray(0, 300), /truncated/],
-    'no archive': [Buffer.from('not an archive at all'.repeat(100)), /no tar archive/],
-    'no image': [await tarOf([file('README', 'hello')]), /is no image: it has neither index.json nor manifest.json/],
+    'no archive': [Buffer.from('not an archive at all'.repeat(100)), /not a valid tar archive/],
+    'no image': [
+      await tarOf([file('README', 'hello')]),
+      /is not an image: it has neither index.json nor manifest.json/,
+    ],
     'another layer': [await tarOf(entriesOf(changed)), /is damaged: its digest is sha256:/],
     'a layer is missing': [
       await tarOf(savedEntries(image).filter(({ name }) => !name.endsWith('layer.tar'))),
