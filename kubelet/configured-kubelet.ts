@@ -12,7 +12,7 @@ export function configuredKubelet(config: KubeletConfig, capabilities: RuntimeCa
     nodeName: config.nodeName,
     nodeIP: config.nodeIp,
     podCidr: config.network === 'pod' && config.podCidr === 'auto' ? 'node' : config.podCidr,
-    nodeLabels: { ...capabilityLabels(capabilities), ...config.nodeLabels },
+    nodeLabels: { ...capabilityLabels(capabilities), ...networkLabel(config), ...config.nodeLabels },
     ...(config.staticPodPath && { staticPodPath: path.resolve(config.staticPodPath) }),
     maxPods: config.maxPods,
     rootDir: config.rootDir,
@@ -30,3 +30,7 @@ const capabilityLabels = ({ isolation, files }: RuntimeCapabilities): Record<str
   'kubestage.dev/isolation': isolation,
   'kubestage.dev/files': files,
 })
+
+/** Shows that pods have networks of their own; without it they share the machine's. */
+const networkLabel = ({ network }: KubeletConfig): Record<string, string> =>
+  network === 'pod' ? { 'kubestage.dev/network': 'pod' } : {}

@@ -111,6 +111,13 @@ export interface StartClusterOptions {
    */
   imageStore?: string
   /**
+   * With `pod`, each pod of a node with processes has a network of its own: an address, all ports, and a localhost. This
+   * needs Linux, and root or user namespaces.
+   *
+   * @default 'host'
+   */
+  network?: 'host' | 'pod'
+  /**
    * Chooses where objects are kept.
    *
    * @default 'memory'

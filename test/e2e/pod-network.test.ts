@@ -71,7 +71,9 @@ t.test('a cluster whose pods have networks', async (t) => {
     [good, bad].map(({ status }) => status?.podIP?.startsWith(prefix)),
     [true, true],
   )
-  t.match((await client.get<Node>(nodes, { name: 'node-1' })).spec, { podCIDR: clusterCidr, podCIDRs: [clusterCidr] })
+  const node = await client.get<Node>(nodes, { name: 'node-1' })
+  t.match(node.spec, { podCIDR: clusterCidr, podCIDRs: [clusterCidr] })
+  t.match(node.metadata.labels, { 'kubestage.dev/network': 'pod' })
 
   t.equal(inPod('bad', ...ask(good.status?.podIP)).trim(), 'good', 'a pod reaches another')
   t.equal(inPod('good', ...ask('127.0.0.1')).trim(), 'good', 'exec is in the network of the pod')
