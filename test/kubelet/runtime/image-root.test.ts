@@ -3,7 +3,13 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, sym
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import type { ContainerConfig, ContainerRecord, ImageRoot } from '../../../kubelet/runtime/container-runtime.ts'
+import type {
+  ContainerConfig,
+  ContainerRecord,
+  ExecResult,
+  ImageRoot,
+  RuntimeCapabilities,
+} from '../../../kubelet/runtime/container-runtime.ts'
 import { possibleIsolation } from '../../../kubelet/runtime/process/index.ts'
 import { aloneLaunch } from '../../../kubelet/runtime/process/launch/launch.ts'
 import { viewFlags, viewSteps } from '../../../kubelet/runtime/process/view/container-view.ts'
@@ -11,6 +17,7 @@ import type { Step } from '../../../kubelet/runtime/process/view/steps.ts'
 import { busyboxRoot, noBusybox } from '../../harness/busybox-root.ts'
 import { scratchFolder } from '../../harness/scratch.ts'
 import { skipOrFail } from '../../harness/skip.ts'
+import { until } from '../../harness/until.ts'
 import { configOf, exited, type Node, recordOf, sandboxOf, sh, startNode, texts } from './runtime-node.ts'
 
 const folder = scratchFolder(t, 'image-root')
@@ -90,6 +97,7 @@ t.test('commands beside it see the same', async (t) => {
   const sandbox = await sandboxOf(node.runtime, 'beside')
   const config = configOf(node, sandbox, sh('touch /here; echo up; exec sleep 1000'), { root: image })
   const { id } = await node.runtime.startContainer(config)
+  await until(() => texts(config.logPath).includes('up'), { what: 'the container to be up' })
   const found = await node.runtime.execSync(id, { command: ['ls', '/here', '/srv/data'], timeoutMs: 20_000 })
   t.match(found, { outcome: 'exited', exitCode: 0, output: /\/here[\s\S]*shipped/ })
   const failed = await node.runtime.execSync(id, { command: ['node'] })
@@ -171,21 +179,45 @@ t.test('where the kernel refuses an overlay, the image is copied', async (t) => 
   t.notOk(existsSync(path.join(image.folder, 'etc/x')))
 })
 
-t.test('an ordinary user runs images as well, as their root', async (t) => {
-  if (!isRoot) return skipOrFail(t, 'the tests above have shown it')
-  if (!hasImage) return skipOrFail(t, noBusybox)
+interface Findings {
+  why?: string
+  capabilities: RuntimeCapabilities
+  log: string
+  beside: ExecResult
+}
+
+/** What `ordinary-image.ts` finds as nobody; undefined where it cannot be tried. */
+async function asNobody(t: Test, ...args: string[]): Promise<Findings | undefined> {
+  if (!isRoot) return void skipOrFail(t, 'the tests above have shown it')
+  if (!hasImage) return void skipOrFail(t, noBusybox)
   const own = mkdtempSync(path.join(tmpdir(), 'kubestage-'))
   t.teardown(() => rmSync(own, { recursive: true, force: true }))
   chmodSync(own, 0o777)
   const program = path.join(import.meta.dirname, 'ordinary-image.ts')
   const nobody = { uid: 65_534, gid: 65_534, cwd: '/', env: { ...process.env, TMPDIR: own, HOME: own } }
   const { error, stdout } = await new Promise<{ error: Error | null; stdout: string }>((resolve) =>
-    execFile(process.execPath, [program], nobody, (error, stdout) => resolve({ error, stdout })),
+    execFile(process.execPath, [program, ...args], nobody, (error, stdout) => resolve({ error, stdout })),
   )
-  if (error && /EACCES|permission denied/i.test(error.message)) return skipOrFail(t, 'nobody may read our files here')
+  if (error && /EACCES|permission denied/i.test(error.message))
+    return void skipOrFail(t, 'nobody may read our files here')
   t.error(error)
-  const { capabilities, log, beside } = JSON.parse(stdout)
-  if (capabilities.isolation !== 'pod') return skipOrFail(t, 'this machine gives namespaces of users to root only')
-  t.match(log, /^ID=small\nuid=0\(root\) gid=0\(root\)[\s\S]*\/srv\n0 0\n/m, 'root of its own files')
-  t.match(beside, { outcome: 'exited', exitCode: 6, output: 'ID=small\np\n/new\n' })
+  const found = JSON.parse(stdout) as Findings
+  if (found.why) return void skipOrFail(t, found.why)
+  if (found.capabilities.isolation !== 'pod')
+    return void skipOrFail(t, 'this machine gives namespaces of users to root only')
+  return found
+}
+
+t.test('an ordinary user runs images as well, as their root', async (t) => {
+  const found = await asNobody(t)
+  if (!found) return
+  t.match(found.log, /^ID=small\nuid=0\(root\) gid=0\(root\)[\s\S]*\/srv\n0 0\n/m, 'root of its own files')
+  t.match(found.beside, { outcome: 'exited', exitCode: 6, output: 'ID=small\np\n/new\n' })
+})
+
+t.test('or, where pods have networks, as itself', async (t) => {
+  const found = await asNobody(t, 'networks')
+  if (!found) return
+  t.match(found.log, /^ID=small\nuid=65534 gid=65534[\s\S]*\/srv\n65534 65534\n/m)
+  t.match(found.beside, { outcome: 'exited', exitCode: 6, output: 'ID=small\np\n/new\n' })
 })

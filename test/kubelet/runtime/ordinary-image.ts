@@ -4,11 +4,18 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createImages } from '../../../kubelet/runtime/images/images.ts'
 import { createProcessRuntime, possibleIsolation, startShim } from '../../../kubelet/runtime/process/index.ts'
+import { whyNoNetworks } from '../../../kubelet/runtime/process/network/door.ts'
 import { realClock } from '../../../shared/clock/real-clock.ts'
 import { busyboxRoot } from '../../harness/busybox-root.ts'
 import { until } from '../../harness/until.ts'
 
 /** A container with the files of an image, to be run by a test as an ordinary user. Prints its findings as JSON. */
+const ownNetworks = process.argv.includes('networks')
+const why = ownNetworks ? await whyNoNetworks() : undefined
+if (why) {
+  process.stdout.write(JSON.stringify({ why }))
+  process.exit()
+}
 const rootDir = mkdtempSync(path.join(tmpdir(), 'kubestage-'))
 const folder = path.join(rootDir, 'image')
 busyboxRoot(folder)
@@ -22,8 +29,10 @@ const runtime = await createProcessRuntime({
   nodeIP: '127.0.0.1',
   supervised: true,
   capabilities,
+  ownNetworks,
   warn: () => {},
 })
+if (ownNetworks) await runtime.usePodAddresses('10.244.0.0/28')
 const pod = { podUid: 'p', namespace: 'default', name: 'p', hostname: 'p', hostNetwork: false }
 const sandbox = await runtime.startSandbox({ ...pod, shareProcessNamespace: false, annotations: {} })
 const logPath = path.join(rootDir, 'log')
