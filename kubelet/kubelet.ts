@@ -29,7 +29,7 @@ import { createNodeControls, type NodeControls } from './node/node-controls.ts'
 import { NodeRegistration, nodeReference } from './node/node-registration.ts'
 import { nodeObject } from './node/node-status.ts'
 import { type PodCidr, PodNetwork } from './node/pod-network.ts'
-import { serveApi } from './node/serve-api.ts'
+import { type ServedCluster, serveCluster } from './node/serve-cluster.ts'
 import { type ShutdownGroup, twoGroups } from './node/shutdown.ts'
 import { createUplink } from './node/uplink.ts'
 import { isMirror, isStatic } from './pod/static-pod.ts'
@@ -150,11 +150,17 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     onError: (error) => warn(error, 'an event was lost'),
   })
   const events = options.brief ? troubleOnly(recorder) : recorder
+  let cluster: ServedCluster | undefined
   const network = new PodNetwork({
     podCidr: options.podCidr ?? 'auto',
     isKubestage: options.isKubestage,
     runtime,
-    serve: async () => runtime.network && options.apiServer && serveApi(runtime.network, client, options.apiServer),
+    async serve() {
+      if (!runtime.network || !options.apiServer) return undefined
+      cluster?.close()
+      cluster = await serveCluster({ network: runtime.network, client, clock, server: options.apiServer, warn })
+      return cluster
+    },
     onShared(cidr, why) {
       const message = `Pods share the node's address, not one of ${cidr}: ${why}. Run "ip route add local ${cidr} dev lo" as root, and restart the kubelet`
       log.warn({}, message)
@@ -171,6 +177,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     featureGates: { ...defaultFeatureGates, ...options.featureGates },
     shortenRunningKills: options.shortenRunningKills ?? false,
     networkProblem: () => network.problem,
+    dnsServer: () => cluster?.dns,
     makeRoom: (pod) => admission.resize(pod),
     onOver(podUid) {
       admission.released(podUid)

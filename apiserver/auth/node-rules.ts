@@ -117,6 +117,8 @@ const rules = new Map<string, Rule>([
   ['pods', pods],
   // Beyond upstream: the records that our kubelet writes. Which ones is left to NodeRestriction.
   ['terminations.kubestage.dev', ({ verb, resource }) => (verb === 'create' && !resource.subresource) || refused],
+  // Beyond upstream: our kubelet is the node's proxy and resolver, too.
+  ['endpointslices.discovery.k8s.io', ({ verb }) => ['list', 'watch'].includes(verb) || refused],
 ])
 
 /** Of what is not divided between nodes. */

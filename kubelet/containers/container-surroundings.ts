@@ -30,6 +30,8 @@ export interface ContainerSurroundingsOptions {
   rootDir: string
   /** Volumes, and files for last words, are made. */
   podFiles: boolean
+  /** Returns the address of the cluster's DNS; by default there is none. */
+  dnsServer?(): string | undefined
   warn(error: unknown, what: string): void
 }
 
@@ -115,7 +117,7 @@ export class ContainerSurroundings {
     if (!this.#canMount) return volumeMounts
     const written = [
       hostsMount(pod, container, { podIP, rootDir, ownNetwork: runtime.network !== undefined, isNeeded: ofImage }),
-      resolverMount(pod, container, { rootDir, isNeeded: ofImage }),
+      resolverMount(pod, container, { rootDir, isNeeded: ofImage, dnsServer: this.#options.dnsServer?.() }),
       ofImage ? hostnameMount(pod, container, rootDir) : undefined,
     ]
     return [...written.filter((mount) => mount !== undefined), ...volumeMounts]

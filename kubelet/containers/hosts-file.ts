@@ -1,12 +1,11 @@
 import { hostname } from 'node:os'
 import type { Container, Pod } from '../../shared/api/types.ts'
+import { CLUSTER_DOMAIN } from '../pod/cluster-domain.ts'
 import type { Mount } from '../runtime/container-runtime.ts'
 import { contents, mountsItself, podFileMount } from './pod-file.ts'
 
 const HOSTS = '/etc/hosts'
 const HOSTNAME = '/etc/hostname'
-/** The default of upstream's `--cluster-domain`. */
-const CLUSTER_DOMAIN = 'cluster.local'
 
 /** A host name has at most 63 characters and does not end in a dot or dash. */
 export const hostnameOf = ({ metadata, spec }: Pod): string =>

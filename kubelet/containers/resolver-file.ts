@@ -1,4 +1,5 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
+import { CLUSTER_DOMAIN } from '../pod/cluster-domain.ts'
 import type { Mount } from '../runtime/container-runtime.ts'
 import { contents, mountsItself, podFileMount } from './pod-file.ts'
 
@@ -7,28 +8,46 @@ const RESOLVER = '/etc/resolv.conf'
 const MAX_NAMESERVERS = 3
 
 /**
- * The pod's `/etc/resolv.conf` as a mount, where its `dnsPolicy` or `dnsConfig` asks for one: else the machine's
- * counts, as no cluster DNS runs.
+ * The pod's `/etc/resolv.conf` as a mount, where it differs from the machine's: the cluster has a DNS server that the
+ * pod's `dnsPolicy` wants, or the policy or `dnsConfig` asks for something else.
  */
 export function resolverMount(
   pod: Pod,
   container: Container,
-  { rootDir, isNeeded = false }: { rootDir: string; isNeeded?: boolean },
+  { rootDir, isNeeded = false, dnsServer }: { rootDir: string; isNeeded?: boolean; dnsServer?: string },
 ): Mount | undefined {
   const { dnsPolicy, dnsConfig } = pod.spec
-  const isOwn = isNeeded || dnsPolicy === 'None' || dnsConfig !== undefined
+  const cluster = wantsCluster(pod) ? dnsServer : undefined
+  const isOwn = isNeeded || cluster !== undefined || dnsPolicy === 'None' || dnsConfig !== undefined
   if (!isOwn || mountsItself(container, RESOLVER)) return undefined
-  const text = resolverFile(pod, contents(RESOLVER))
+  const text = resolverFile(pod, contents(RESOLVER), cluster)
   return podFileMount(pod, { containerPath: RESOLVER, name: 'resolv.conf', text, rootDir })
 }
 
+/** A pod of the machine's network uses the machine's resolver unless it says otherwise. Upstream: getPodDNSType. */
+const wantsCluster = ({ spec: { dnsPolicy = 'ClusterFirst', hostNetwork } }: Pod): boolean =>
+  dnsPolicy === 'ClusterFirstWithHostNet' || (dnsPolicy === 'ClusterFirst' && !hostNetwork)
+
 /**
- * `dnsConfig` on top of what the machine's file says, or with the policy `None` of nothing. Upstream:
- * pkg/kubelet/network/dns.
+ * `dnsConfig` on top of what the machine's file says, or with the policy `None` of nothing. With `cluster`, the address
+ * of its DNS server, names are looked up in the cluster first. Upstream: pkg/kubelet/network/dns.
  */
-export function resolverFile({ spec: { dnsPolicy, dnsConfig = {} } }: Pod, machine: string): string {
-  const base = dnsPolicy === 'None' ? '' : machine
-  const lines = base.split('\n').map((line) => line.trim().split(/\s+/))
+export function resolverFile(
+  { metadata, spec: { dnsPolicy, dnsConfig = {} } }: Pod,
+  machine: string,
+  cluster?: string,
+): string {
+  const linesOf = (text: string) => text.split('\n').map((line) => line.trim().split(/\s+/))
+  const searched =
+    linesOf(machine)
+      .filter(([first]) => first === 'search')
+      .at(-1)
+      ?.slice(1) ?? []
+  const first = ['nameserver', cluster ?? '']
+  const services = `svc.${CLUSTER_DOMAIN}`
+  const search = ['search', `${metadata.namespace}.${services}`, services, CLUSTER_DOMAIN, ...searched]
+  const inCluster = [first, search, ['options', 'ndots:5']]
+  const lines = cluster ? inCluster : linesOf(dnsPolicy === 'None' ? '' : machine)
   const said = (keyword: string) => lines.filter(([first]) => first === keyword).map(([, ...words]) => words)
   const servers = new Set([...said('nameserver').flat(), ...(dnsConfig.nameservers ?? [])])
   const searches = new Set([...(said('search').at(-1) ?? []), ...(dnsConfig.searches ?? [])])

@@ -56,6 +56,8 @@ export interface PodLifecycleOptions {
   random?(): number
   /** Says why no pod can start that needs an address of its own. */
   networkProblem(): string | undefined
+  /** Returns the address of the cluster's DNS; by default there is none. */
+  dnsServer?(): string | undefined
   /** The newest object known of a pod. */
   latest(pod: Pod): Pod | undefined
   /** Keeps what a running pod asks for now, if the node has it. */

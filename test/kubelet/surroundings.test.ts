@@ -189,7 +189,30 @@ t.test('the name servers that a pod asks', (t) => {
   const many = { nameservers: ['198.51.100.1', '198.51.100.2', '198.51.100.3'] }
   t.equal(resolverFile(of({ dnsConfig: many }), 'nameserver 192.0.2.53').match(/nameserver/g)?.length, 3)
   const container = { name: 'c' }
-  t.equal(resolverMount(of({ dnsPolicy: 'Default' }), container, { rootDir }), undefined, 'the machine’s file')
+  const dnsServer = '10.96.0.10'
+  t.equal(
+    resolverFile(of({ dnsPolicy: 'ClusterFirst' }), machine, dnsServer),
+    'search ns.svc.cluster.local svc.cluster.local cluster.local lab.example\nnameserver 10.96.0.10\noptions ndots:5\n',
+    'a pod of a cluster with DNS',
+  )
+  t.equal(
+    resolverFile(
+      of({ dnsConfig: { searches: ['my.dns.example'], options: [{ name: 'ndots', value: '2' }] } }),
+      '',
+      dnsServer,
+    ),
+    'search ns.svc.cluster.local svc.cluster.local cluster.local my.dns.example\nnameserver 10.96.0.10\noptions ndots:2\n',
+  )
+  const mounted = (spec: Partial<Pod['spec']>) =>
+    resolverMount(of(spec), container, { rootDir, dnsServer }) !== undefined
+  t.equal(mounted({}), true)
+  t.equal(mounted({ hostNetwork: true }), false, 'the machine’s network has the machine’s resolver')
+  t.equal(mounted({ hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' }), true)
+  t.equal(
+    resolverMount(of({ dnsPolicy: 'Default' }), container, { rootDir, dnsServer }),
+    undefined,
+    'the machine’s file',
+  )
   const mount = resolverMount(of({ dnsPolicy: 'None', dnsConfig }), container, { rootDir })
   t.equal(mount?.containerPath, '/etc/resolv.conf')
   t.match(readFileSync(mount?.hostPath ?? '', 'utf8'), /^search my/)

@@ -1,0 +1,107 @@
+/** Services with `--network pod`: pods find them by their names. */
+import { execFileSync } from 'node:child_process'
+import t from 'tap'
+import { possibleIsolation } from '../../kubelet/runtime/process/index.ts'
+import { startTestCluster } from '../harness/cluster.ts'
+import { findKubectls } from '../harness/kubectl.ts'
+import { skipOrFail } from '../harness/skip.ts'
+import { until } from '../harness/until.ts'
+
+/** Of its own, for clusters that run beside this one. */
+const clusterCidr = `10.${100 + (process.pid % 50)}.${Math.floor(process.pid / 50) % 250}.0/24`
+const server = `
+const http = require('http'); const fs = require('fs')
+process.on('SIGTERM', () => process.exit(0))
+http.createServer((request, response) => {
+  if (request.url === '/ready') return response.writeHead(fs.existsSync('/tmp/unready') ? 503 : 200).end()
+  response.end(process.env.HOSTNAME + ' ' + request.socket.remoteAddress)
+}).listen(8080)`
+const template = {
+  metadata: { labels: { app: 'web' } },
+  spec: {
+    terminationGracePeriodSeconds: 1,
+    containers: [
+      {
+        name: 'main',
+        image: 'node',
+        command: [process.execPath, '-e', server],
+        readinessProbe: { httpGet: { path: '/ready', port: 8080 }, periodSeconds: 1, failureThreshold: 1 },
+      },
+    ],
+  },
+}
+const ports = [{ name: 'http', port: 80, targetPort: 8080 }]
+const service = (name: string, spec: object) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name }, spec })
+const objects = [
+  {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web' },
+    spec: { replicas: 2, selector: { matchLabels: { app: 'web' } }, template },
+  },
+  service('web', { selector: { app: 'web' }, ports }),
+  service('each', { selector: { app: 'web' }, clusterIP: 'None', ports }),
+  service('alias', { type: 'ExternalName', externalName: 'web.default.svc.cluster.local' }),
+  service('nobody', { selector: { app: 'nobody' }, ports }),
+  {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'client' },
+    spec: { containers: [{ name: 'main', image: 'busybox', command: ['sleep', '1000'] }] },
+  },
+]
+
+t.test('a cluster whose Services have names', async (t) => {
+  const possible = await possibleIsolation({ rootDir: t.testdir() })
+  if (possible.files !== 'own') return skipOrFail(t, 'this machine gives pods no networks and files')
+  const [kubectl] = findKubectls()
+  if (!kubectl) return skipOrFail(t, 'no kubectl')
+  const cluster = await startTestCluster(t, '--network=pod', `--cluster-cidr=${clusterCidr}`)
+  const run = (args: string[], input?: string): string =>
+    execFileSync(kubectl.file, [`--kubeconfig=${cluster.kubeconfig}`, ...args], {
+      encoding: 'utf8',
+      timeout: 60_000,
+      input,
+    }).trim()
+  const inClient = (...command: string[]): string => run(['exec', 'client', '--', ...command])
+  const node = (code: string): string => inClient(process.execPath, '-e', code)
+  const clusterIP = (name: string): string => run(['get', 'service', name, '-o', 'jsonpath={.spec.clusterIP}'])
+  const addresses = (name: string): string[] =>
+    [...new Set(inClient('getent', 'ahostsv4', name).match(/^\S+/gm) ?? [])].sort()
+  run(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }))
+  run(['wait', '--for=condition=Available', 'deployment/web', '--timeout=60s'])
+  run(['wait', '--for=condition=Ready', 'pod/client', '--timeout=60s'])
+  const web = clusterIP('web')
+
+  await t.test('names', async (t) => {
+    t.equal(
+      inClient('cat', '/etc/resolv.conf')
+        .split('\n')
+        .slice(0, 2)
+        .join(' ')
+        .replace(/ cluster\.local.*nameserver/, ' … nameserver'),
+      'search default.svc.cluster.local svc.cluster.local … nameserver 10.96.0.10',
+    )
+    for (const name of ['web', 'web.default', 'web.default.svc', 'web.default.svc.cluster.local', 'alias'])
+      t.same(addresses(name), [web], name)
+    t.same(addresses('kubernetes.default'), [clusterIP('kubernetes')])
+    const ips = () => run(['get', 'pods', '-l', 'app=web', '-o', 'jsonpath={.items[*].status.podIP}']).split(' ').sort()
+    t.same(addresses('each'), ips(), 'a headless Service has the addresses of its pods')
+    t.match(inClient('getent', 'hosts', web), 'web.default.svc.cluster.local', 'an address has a name')
+    const found = JSON.parse(
+      node(
+        `require('dns').promises.resolveSrv('_http._tcp.web.default.svc.cluster.local').then((a) => console.log(JSON.stringify(a)))`,
+      ),
+    )
+    t.match(found, [{ name: 'web.default.svc.cluster.local', port: 80 }])
+    t.throws(() => addresses('none'), 'a name that is not there')
+  })
+
+  await t.test('a pod that is no more ready leaves its name', async () => {
+    const [pod = ''] = run(['get', 'pods', '-l', 'app=web', '-o', 'name']).split('\n')
+    run(['exec', pod, '--', 'touch', '/tmp/unready'])
+    await until(() => addresses('each').length === 1, { what: 'one address' })
+    run(['exec', pod, '--', 'rm', '/tmp/unready'])
+    await until(() => addresses('each').length === 2, { what: 'two addresses again' })
+  })
+})
