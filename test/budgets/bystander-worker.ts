@@ -28,6 +28,7 @@ async function request(): Promise<void> {
   await once(stream, 'close')
   seen.waits.push(servingThreadMs(pid) - before)
   if (headers[':status'] !== 200) seen.failures.push(`status ${headers[':status']}`)
+  seen.mostRssBytes = Math.max(seen.mostRssBytes, residentBytes(pid))
 }
 
 parentPort?.on('message', () => {
@@ -37,6 +38,5 @@ parentPort?.on('message', () => {
 
 for (;;) {
   await request().catch((error: unknown) => void seen.failures.push(String(error)))
-  seen.mostRssBytes = Math.max(seen.mostRssBytes, residentBytes(pid))
   await sleep(betweenMs)
 }
