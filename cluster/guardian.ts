@@ -26,7 +26,7 @@ export interface Guardian {
 
 let ours: Guardian | undefined
 
-/** Undefined for a server without one: then its pods end with it. */
+/** Returns the guardian; undefined for a server without one, whose pods end with it. */
 export const guardian = (): Guardian | undefined => ours
 
 /** LIFE WORDS RESTARTS ENDING PID; the first two are open descriptors. */

@@ -1,7 +1,7 @@
 import { ConfigError } from '../shared/config/option.ts'
 
 export interface NodeCounts {
-  /** False: no node runs pods as processes. */
+  /** Says whether nodes run pods as processes. */
   kubelet: boolean
   nodes: number
   simulatedNodes: number

@@ -13,7 +13,10 @@ export interface SigningFiles {
   certDir: string
 }
 
-/** Undefined where there is no key. The folder's is taken only for the cluster that `trusted`, a PEM text, belongs to. */
+/**
+ * Returns the CA; undefined if there is no key. The folder's is taken only for the cluster that `trusted`, a PEM text,
+ * belongs to.
+ */
 export function signingCa(files: SigningFiles, trusted = ''): KeyPair | undefined {
   const { clusterSigningCertFile: certFile, clusterSigningKeyFile: keyFile, certDir } = files
   if (!certFile !== !keyFile)

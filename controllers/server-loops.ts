@@ -16,7 +16,7 @@ export interface ServerFacts {
   rootCa: string
   /** URL of the API server for machines that join the cluster. */
   serverUrl: string
-  /** Another server may have published its URL; that URL is kept. */
+  /** Keeps a URL that another server has published. */
   keepsServerUrl?: boolean
   /** Sets the port of the `kubernetes` Service. */
   securePort: number

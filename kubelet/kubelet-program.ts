@@ -39,7 +39,7 @@ export class KubeletProgram {
     this.#log = createLog({ file: logFile, level: config.logLevel, component: 'kubelet' })
   }
 
-  /** False: there is nothing to end in order yet. */
+  /** Says whether there is a node to end in order; false before. */
   get hasNode(): boolean {
     return this.#node !== undefined
   }

@@ -85,7 +85,7 @@ export interface KubeletOptions {
   shutdownGroups?: readonly ShutdownGroup[]
   /** Tells the node's next kubelet if the node is lost; by default it does not know. */
   lossMark?: LossMark
-  /** Default: `auto`. */
+  /** Sets the addresses of pods; `auto` by default. */
   podCidr?: PodCidr
   /** Resolves when the API server has answered; absent where it is known to be Kubestage's. */
   isKubestage?(): Promise<boolean>

@@ -10,7 +10,7 @@ const typeOrClass = /^export (?:abstract )?(?:class|interface|type)\b/
 
 /** A comment that begins with one of these continues a thought that is not written down. */
 const opener =
-  /^(?:Of|Also|As|With|Without|For|From|In|By|To|At|On|Under|Among|Beside|Like|Likewise|What|Whatever|Who|Whoever|Whose|Which|Whether|How|Why|One (?:that|of|who|which)|Ones?|Those|That|The same|All (?:that|of which|there)|Only|Not|Nothing (?:of|but)|Nor|And|But|Or|So|Such|Is|Are|Was|Were|Has|Have|It|Its|They|Them|Their|Both|Where|When|If|Until|After|Before|Since|While)\b/
+  /^(?:Undefined|Absent|Empty|Default|Told|Called|Once|False|More|Another|Something|Whole|Of|Also|As|With|Without|For|From|In|By|To|At|On|Under|Among|Beside|Like|Likewise|What|Whatever|Who|Whoever|Whose|Which|Whether|How|Why|One (?:that|of|who|which)|Ones?|Those|That|The same|All (?:that|of which|there)|Only|Not|Nothing (?:of|but)|Nor|And|But|Or|So|Such|Is|Are|Was|Were|Has|Have|It|Its|They|Them|Their|Both|Where|When|If|Until|After|Before|Since|While)\b/
 /** A sentence may begin with one of these; the tagger takes some of them for nouns. */
 const verb =
   /^(?:Answers|Asks|Calls|Charges|Converts|Copies|Counts|Describes|Encodes|Fails|Formats|Handles|Holds|Implements|Keeps|Maps|Moves|Offers|Opens|Parses|Passes|Refuses|Resolves|Returns|Runs|Says|Serves|Shows|Splits|Starts|Streams|Tells|Throws|Tracks|Writes)\b/

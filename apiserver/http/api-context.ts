@@ -16,7 +16,7 @@ export interface Instruments {
   journal: Journal
   faults: Faults
   snapshots: Snapshots
-  /** Undefined if the clock cannot be moved. */
+  /** Moves the cluster's time; undefined if the clock cannot be moved. */
   time: (ClusterTime & { close(): void }) | undefined
 }
 

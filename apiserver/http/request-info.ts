@@ -4,7 +4,7 @@ export interface RequestInfo {
   /** Without the query, as sent. */
   path: string
   query: Query
-  /** Absent for paths that are no resource, e.g. /healthz and discovery. */
+  /** Holds the resource of the request; absent for other paths, such as /healthz and discovery. */
   target?: ResourceTarget
 }
 

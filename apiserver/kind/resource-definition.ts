@@ -262,11 +262,14 @@ export interface Strategy<T extends Stored = KubeObject> {
   validateName?(name: string, options: { prefix: boolean }): string[]
   /** The rule of a name that follows from the object. */
   nameRuleOf?(object: T): (name: string) => string[]
-  /** Default false: a finalizer has a domain (`example.com/name`), unless it is one of Kubernetes' own. */
+  /**
+   * Allows finalizers without a domain. By default a finalizer has one (`example.com/name`), unless it is one of
+   * Kubernetes' own.
+   */
   unqualifiedFinalizers?: boolean
-  /** Default true: an update without resourceVersion overwrites. */
+  /** Lets an update without resourceVersion overwrite, which is the default. */
   allowUnconditionalUpdate?: boolean
-  /** Default false: PUT of an absent name creates it. */
+  /** Lets PUT of an absent name create the object; by default it does not. */
   allowCreateOnUpdate?: boolean
   /** Keeps metadata.generation: it rises by one if `changed` returns true. */
   generation?: { changed(object: T, old: T): boolean }

@@ -22,7 +22,7 @@ export interface ManagedKind {
 export class ConversionError extends Error {}
 
 export interface KindVersions {
-  /** Undefined when the kind has no such version. */
+  /** Returns the type of the version; undefined if the kind has no such version. */
   type(apiVersion: string): Type | undefined
   /** Throws {@link ConversionError}. */
   convert(object: JsonMap, from: string, to: string): JsonMap

@@ -10,9 +10,9 @@ export interface AdmissionAttributes {
   namespace?: string
   /** The name is empty for a create whose name is not generated yet. */
   name: string
-  /** Absent for DELETE. May be changed by `admit`. */
+  /** Holds the object; absent for DELETE. `admit` may change it. */
   object?: KubeObject
-  /** Absent for CREATE. */
+  /** Holds the stored object; absent for CREATE. */
   old?: KubeObject
   user: User
   dryRun: boolean
@@ -66,8 +66,8 @@ export interface AdmissionPlugin {
    * connections.
    */
   asksAll?: boolean
-  /** Called before validation; may change the object. */
+  /** Runs before validation; may change the object. */
   admit?(attributes: AdmissionAttributes): void | Promise<void>
-  /** Called after validation, when the object no longer changes. */
+  /** Runs after validation, when the object no longer changes. */
   validate?(attributes: AdmissionAttributes): void | Promise<void>
 }

@@ -21,7 +21,7 @@ export interface TimedTries {
  */
 export interface DeletionRequests {
   of(uid: string): TerminationRequest[] | undefined
-  /** Called when a write has begun a deletion or changed it. */
+  /** Notes a write that has begun a deletion or changed it. */
   note(uid: string, request: TerminationRequest): void
   /**
    * Present where other servers answer for the same objects: they learn of the request before the write, and forget it

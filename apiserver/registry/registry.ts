@@ -29,11 +29,11 @@ export interface RegistryOptions {
   limits: WorkLimits
   /** Returns a number from 0 up to 1, exclusive, for generated names. */
   random: () => number
-  /** Default: Services get no addresses. */
+  /** Gives addresses to Services; without it they get none. */
   serviceAddresses?: ServiceAddresses
-  /** Default: records of terminations say nothing about endpoints. */
+  /** Knows when endpoints were removed; without it records of terminations say nothing about them. */
   endpointRemovals?: EndpointRemovals
-  /** Default: the requests that this server has received. */
+  /** Knows who asked for deletions; by default the requests that this server has received. */
   deletionRequests?: DeletionRequests
   /** Returns the plugins in the order of their calls. A plugin may write through the registry. Default: no plugins. */
   admission?(registry: Registry): readonly AdmissionPlugin[]

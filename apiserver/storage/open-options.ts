@@ -10,9 +10,9 @@ export interface EtcdFiles {
 /** Holds the options for opening any engine, beside its place. */
 export interface OpenOptions extends EtcdFiles {
   clock: Clock
-  /** Called when the store has no room for writes, and when it has room again. */
+  /** Runs when the store has no room for writes, and when it has room again. */
   onRoom?(isFull: boolean): void
-  /** Called with one line about a failure that is retried. */
+  /** Receives one line about each failure that is retried. */
   onTrouble?(line: string): void
   /** Sets the prefix; /registry by default. */
   etcdPrefix?: string

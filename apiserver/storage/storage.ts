@@ -31,9 +31,8 @@ export interface Storage {
   /** Forgets the history below `revision`: lists and watches from before it fail. */
   compact(revision: number): Promise<void>
   /**
-   * Absent where this process is the only writer. Resolves when everything that any process was told of as written
-   * before the call can be read here: true if that has changed what is read. Rejects with
-   * {@link StorageUnavailableError}.
+   * Resolves when everything that any process was told of as written before the call can be read here: to true if that
+   * has changed what is read. Rejects with {@link StorageUnavailableError}. Absent if this process is the only writer.
    */
   catchUp?(): Promise<boolean>
   /** Keys of the rule go so long after their last write, by the engine itself. Absent: it has no such means. */

@@ -15,7 +15,7 @@ export interface Actor {
 
 /** Holds the rights that a link gives. */
 export interface Grant {
-  /** Absent: there is no cluster that could be asked. */
+  /** Names the user; absent if there is no cluster that could be asked. */
   user?: Actor
   /** If true, the page may act as the user; otherwise it only reads. */
   mayAct?: boolean
@@ -61,7 +61,7 @@ export class Sessions {
     return { session }
   }
 
-  /** Undefined if it has ended, or never was. */
+  /** Returns the grant of a session; undefined if it has ended, or never began. */
   get(session: string): Grant | undefined {
     const found = this.#sessions.get(hashOf(session))
     return found && found.endsMs >= this.#clock.monotonic() ? found.grant : undefined

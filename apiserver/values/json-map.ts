@@ -15,7 +15,7 @@ export function isEmptyMap(value: JsonMap): boolean {
   for (const _ in value) return false
   return true
 }
-/** Absent, null, {} or []: what has nothing below it. */
+/** Returns whether nothing is below the value: it is absent, null, {} or []. */
 export const isBare = (value: unknown): boolean =>
   value === undefined ||
   value === null ||

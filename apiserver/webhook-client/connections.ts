@@ -10,7 +10,7 @@ export interface Target {
   /** The value of the Host header, which Go writes with its port. */
   host: string
   dialled: { address: string; port: number }
-  /** Undefined for an IP address. */
+  /** Holds the name of the server; undefined for an IP address. */
   serverName: string | undefined
   /** Holds PEM; by default the CAs that this machine trusts. */
   ca: string | undefined

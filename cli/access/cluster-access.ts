@@ -20,7 +20,7 @@ export const clusterPlace = { config: configOption, stateDir: stateDirOption, ku
 /** Names a cluster by the values of the flags in {@link clusterPlace}. */
 export interface Place {
   stateDir: string
-  /** Empty: the kubeconfig of the state folder is used. */
+  /** Names the kubeconfig; empty for that of the state folder. */
   kubeconfig: string
 }
 

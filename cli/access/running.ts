@@ -119,7 +119,7 @@ export interface Found {
   holder?: LockHolder
   /** Process that ends the cluster when it ends: the holder's parent, or the holder itself. Absent if none runs. */
   root?: LockHolder
-  /** Absent before the cluster is ready, and after it began to stop. */
+  /** Holds the running cluster; absent before it is ready, and after it began to stop. */
   running?: RunningCluster
 }
 

@@ -79,7 +79,7 @@ export async function networks(): Promise<Finding> {
   }
 }
 
-/** Told because people ask: nothing here uses them. */
+/** Finds out about cgroups, which users ask about. Nothing here uses them. */
 export async function cgroups(): Promise<Finding> {
   const kind = existsSync('/sys/fs/cgroup/cgroup.controllers') ? 'v2' : existsSync('/sys/fs/cgroup') ? 'v1' : 'none'
   return {

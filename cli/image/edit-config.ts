@@ -9,7 +9,7 @@ export interface Edit {
   /** Key of the map in the file, such as `image`. */
   key: string
   pattern: string
-  /** Absent: the entry is removed. */
+  /** Holds the new value; absent if the entry is removed. */
   value?: string | string[]
 }
 

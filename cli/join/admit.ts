@@ -8,7 +8,7 @@ import { isUsable, type Joined, type NodeFolder } from './node-folder.ts'
 import type { Wanted } from './wanted.ts'
 
 export interface Admission extends Wanted {
-  /** Undefined: the machine's, or the one that joined. */
+  /** Holds the node's name; undefined for the machine's, or the one that joined. */
   ownName: string | undefined
   machineName: string
   /** Join without pins. */

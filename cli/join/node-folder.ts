@@ -48,7 +48,7 @@ export class NodeFolder {
     return [this.kubelet, this.logs, this.kubeconfig, this.lock, this.#facts]
   }
 
-  /** Undefined where no node has joined. Throws a ConfigError for a damaged file. */
+  /** Returns what has joined; undefined if no node has. Throws a ConfigError for a damaged file. */
   joined(): Joined | undefined {
     const text = this.#read()
     if (text === undefined) return undefined

@@ -4,7 +4,7 @@ import type { Sample } from './request.ts'
 
 /** Counts the results of the requests to one pod. */
 export interface PodTally {
-  /** Empty for requests that went to no pod, because clients knew none. */
+  /** Names the pod; empty for requests that went to no pod, because clients knew none. */
   name: string
   uid: string
   sent: number

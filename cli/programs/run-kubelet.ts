@@ -4,7 +4,7 @@ import { KubeletProgram } from '../../kubelet/kubelet-program.ts'
 import { untilStopped } from '../process/signals.ts'
 
 export interface RunOptions {
-  /** Default: it logs to standard output. */
+  /** Names the log; by default the kubelet logs to standard output. */
   logFile?: string
   /** Names the port's flag. */
   portFlag?: string

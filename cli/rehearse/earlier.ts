@@ -10,7 +10,7 @@ import { type Status, statuses, statusOf } from './status.ts'
 export interface Earlier {
   /** Holds the name of the report's file, without `.json`. */
   label: string
-  /** Absent in reports that do not say when they were made. */
+  /** Tells when the report was made; absent in reports that do not say it. */
   timeMs?: number
   /** Keyed by the name of a workload, then of a way. */
   workloads: Map<string, Map<string, EarlierWay>>
@@ -58,7 +58,7 @@ function parsed(file: string): unknown {
   }
 }
 
-/** Undefined for what is no report. */
+/** Reads an earlier report; undefined if the value is not a report. */
 export function earlierOf(label: string, value: unknown): Earlier | undefined {
   const workloads = at(value, 'workloads')
   const isWorkload = (each: unknown): boolean =>

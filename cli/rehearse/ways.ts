@@ -22,7 +22,7 @@ export interface Way {
   prepare?(pod: Pod, stage: Stage): void
   /** Begins the deaths of the targets. Resolves when they have begun. */
   act(stage: Stage, targets: readonly Required<ObjectRef>[]): Promise<void>
-  /** Called when all targets are dead. Restores the node. */
+  /** Restores the node when all targets have ended. */
   undo?(stage: Stage): Promise<void>
   /** Returns the grace period that the way gives. Absent: the pod's own. */
   graceSeconds?(own: number): number

@@ -1,6 +1,6 @@
 import type { KubeObject, Pod, PodSpec, PodTemplateSpec } from '../../shared/api/types.ts'
 
-/** Something that runs in pods, and so can die. */
+/** Describes what runs in pods, and so can be shut down. */
 export interface Workload {
   /** Names the workload as `kubectl` does: `deployment/web`. */
   name: string

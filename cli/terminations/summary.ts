@@ -12,7 +12,7 @@ export type GroupName = keyof typeof groups
 export const groupNames = Object.keys(groups) as [GroupName, ...GroupName[]]
 
 export interface Group {
-  /** Empty: the records have none. */
+  /** Holds the value; empty for records that have none. */
   value: string
   count: number
   /** Counts those that were killed because they did not end in time. */

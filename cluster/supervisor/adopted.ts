@@ -37,7 +37,7 @@ export class Adopted implements Supervised {
     return pid !== undefined && lives(pid) ? new Adopted(pid, clock) : undefined
   }
 
-  /** Undefined where that process has ended. */
+  /** Returns the process of a lock's holder; undefined if it has ended. */
   static of(holder: Holder, clock: Clock): Adopted | undefined {
     const found = living(holder)
     return found && lives(found.pid) ? new Adopted(found.pid, clock) : undefined

@@ -45,14 +45,14 @@ export interface ApiServersOptions {
   /** Holds the machine's clock. */
   clock: Clock
   onTrouble(line: string): void
-  /** Called for each server that is started. */
+  /** Runs for each server that is started. */
   onStart?(): void
 }
 
 /** Describes an API server other than the first. */
 export interface OtherServer {
   url: string
-  /** Undefined while the server does not run. */
+  /** Holds the process ID; undefined while the server does not run. */
   pid: number | undefined
 }
 

@@ -6,9 +6,9 @@ export interface KeptProcessOptions {
   clock: Clock
   /** Holds a process that was started ahead, or by the server before. */
   first?: Supervised
-  /** Told of each, also of the first. */
+  /** Receives each process that is started, also the first. */
   onStart?(child: Supervised): void
-  /** Called when it ended without being asked to, before it is started again. */
+  /** Runs when the process ended without being asked to, before it is started again. */
   onCrash(ending: Ending, restartInMs: number): void
 }
 

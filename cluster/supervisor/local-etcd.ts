@@ -35,7 +35,7 @@ export interface LocalEtcdOptions {
   /** Holds the machine's clock. */
   clock: Clock
   onTrouble(line: string): void
-  /** Called for each etcd that is started. */
+  /** Runs for each etcd that is started. */
   onStart?(): void
 }
 

@@ -26,11 +26,11 @@ export interface NodeOptions extends KubeletSettings {
   clock: Clock
   /** Receives one line about each unexpected event, with what is done about it. */
   onTrouble(line: string): void
-  /** Called when the kubelet has ended, or another runs. */
+  /** Runs when the kubelet has ended, or another runs. */
   onKubelet?(): void
   /** A kubelet that was started ahead (`kubeletSpec`) and waits to begin. Default: a kubelet is started now. */
   kubelet?: Child
-  /** Default: the pods are killed. */
+  /** Says what becomes of the pods; by default they are killed. */
   fate?: PodsFate
 }
 

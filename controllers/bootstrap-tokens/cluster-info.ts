@@ -10,7 +10,7 @@ export interface ServerAddress {
   url: string
   /** Holds the certificate in PEM. */
   ca: string
-  /** Another URL stays, if it is there. */
+  /** Keeps another URL that is already there. */
   keepsUrl?: boolean
 }
 

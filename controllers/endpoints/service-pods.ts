@@ -9,7 +9,7 @@ import { isReady } from '../workloads/pod-states.ts'
 
 export type EndpointPort = NonNullable<EndpointSlice['ports']>[number]
 
-/** Undefined for a service whose endpoints another component maintains. */
+/** Returns the selector of a service; undefined if another component maintains its endpoints. */
 export function selectorOf({ spec }: Service): Requirement[] | undefined {
   if (!spec?.selector || spec.type === 'ExternalName') return undefined
   return Object.entries(spec.selector).map(([key, value]) => ({ key, operator: 'in', values: [value] }))

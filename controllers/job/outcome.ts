@@ -12,7 +12,8 @@ export interface Outcome {
 const failure = (reason: string, message: string): Outcome => ({ type: 'FailureTarget', reason, message })
 
 /**
- * Undefined while it goes on. What was decided once stays. Upstream: syncJob in pkg/controller/job/job_controller.go.
+ * Decides how the job ended; undefined while it goes on. What was decided once stays. Upstream: syncJob in
+ * pkg/controller/job/job_controller.go.
  */
 export function outcomeOf(view: JobView): Outcome | undefined {
   const { job, failed, failedIndexes, completedIndexes, failJobMessage } = view

@@ -20,7 +20,7 @@ export interface LeaderElectorOptions {
   identity: string
   settings: ElectionSettings
   random?: () => number
-  /** Told of each new leader; empty: the Lease was given up. */
+  /** Receives each new leader; empty if the Lease was given up. */
   onLeader?(identity: string): void
 }
 

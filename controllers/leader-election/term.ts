@@ -25,8 +25,8 @@ export class Term {
   }
 
   /**
-   * False from the moment on from which another may lead, by the monotonic clock: a process that was stopped learns it
-   * here before any of its timers fires.
+   * Returns false from the moment on from which another may lead, by the monotonic clock. A process that was stopped
+   * learns it here before any of its timers fires.
    */
   isHeld(): boolean {
     if (!this.signal.aborted && this.#clock.monotonic() >= this.#endMs) this.end('the Lease was not renewed in time')

@@ -19,7 +19,10 @@ export const kind = { apiVersion: 'apps/v1', kind: 'StatefulSet' }
  * pkg/controller/statefulset/stateful_pod_control.go.
  */
 export interface PodClaims {
-  /** False while a claim of an earlier pod of that number is about to go. Throws when a claim cannot be made. */
+  /**
+   * Creates the claims. Resolves to false while a claim of an earlier pod of that number is about to go. Rejects if a
+   * claim cannot be made.
+   */
   ensure(set: StatefulSet, ordinal: number): Promise<boolean>
   /** Gives the pod's claims the owners that they are to have. */
   retain(set: StatefulSet, ordinal: number, state: { pod: TrimmedPod; condemned: boolean }): Promise<void>

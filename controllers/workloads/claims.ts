@@ -39,7 +39,7 @@ export interface ClaimOptions<T> {
   informer: Informer<T>
   /** Kind of the owner, and its resource, to check that the owner still exists. */
   kind: OwnerKind & { resource: Resource }
-  /** Absent: all orphans may be adopted. */
+  /** Decides which orphans may be adopted; without it all of them may. */
   mayAdopt?(object: T): boolean
 }
 

@@ -88,7 +88,7 @@ export class ClientCertificate {
     }
   }
 
-  /** Undefined where there is none, or none that can be read. */
+  /** Resolves to the stored certificate; to undefined if none exists, or none that can be read. */
   async #kept(): Promise<ClusterAccess | undefined> {
     const { kubeconfig: file, onError } = this.#options
     try {

@@ -22,7 +22,7 @@ export function podFileMount(
   return { containerPath, hostPath, readonly: false }
 }
 
-/** Empty where there is no such file. */
+/** Returns the contents of a file; empty if it does not exist. */
 export function contents(file: string): string {
   try {
     return readFileSync(file, 'utf8')

@@ -10,7 +10,7 @@ import type { Extent } from './kill.ts'
 import { createTerminationOrder } from './termination-order.ts'
 
 export type KillPodOptions = Extent & {
-  /** Default: `Unknown`. */
+  /** Says what caused the kill; `Unknown` by default. */
   cause?: KillCause
   /** The causes of single containers, by name, where they differ from `cause`. */
   causes?: ReadonlyMap<string, KillCause>

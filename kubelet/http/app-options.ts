@@ -10,7 +10,7 @@ import type { MetricsSources } from './metrics/pages.ts'
 
 export interface KubeletAppOptions {
   runtime: ContainerRuntime
-  /** Absent where no programs are run. */
+  /** Holds the images; absent if no programs are run. */
   images?: Images
   clock: Clock
   log: ErrorLog
@@ -20,7 +20,7 @@ export interface KubeletAppOptions {
   time?: NodeTime
   /** Asked about every client that is no administrator. */
   reviews(): Promise<Reviews>
-  /** Absent: there are no pages of metrics. */
+  /** Holds the sources of metrics; without them there are no such pages. */
   metrics?: MetricsSources
   /** Returns the answer of `/configz`. */
   configz?(port: number): object

@@ -11,7 +11,7 @@ export interface TerminationFacts {
   reason: string
   cause: string
   verdictType: string
-  /** Absent: no container was stopped. */
+  /** Holds the grace period; absent if no container was stopped. */
   graceSeconds?: number
   usedSeconds?: number
 }

@@ -64,7 +64,7 @@ export interface PodLifecycleOptions {
   makeRoom(pod: Pod): Shortage | undefined
   /** 10 s, doubled to 300 s, unless said otherwise. */
   crashLoopBackOff?: RestartBackoffOptions
-  /** Called when nothing of the pod is left on the node. */
+  /** Runs when nothing of the pod is left on the node. */
   onOver(podUid: string): void
   info(fields: object, message: string): void
   warn(error: unknown, what: string, pod?: Pod): void

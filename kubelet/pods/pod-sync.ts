@@ -36,7 +36,7 @@ export interface PodSyncOptions {
   starter: ContainerStarter
   restartAll: RestartAll
   resizes: PodResizes
-  /** Absent where no program listens. */
+  /** Finds conflicts of ports; absent if no program listens. */
   portConflicts?: PortConflicts
   /** Says why no pod can start that needs an address of its own. */
   networkProblem(): string | undefined
@@ -168,7 +168,7 @@ export class PodSync {
     return starts
   }
 
-  /** False when it could not be started. */
+  /** Starts a container. Resolves to false if it could not be started. */
   async #start(request: StartRequest, { failures, started }: Starts): Promise<boolean> {
     const { reasons, resizes, starter } = this.#options
     const { pod, container } = request

@@ -17,12 +17,12 @@ export interface PodWorkerOptions {
   syncTerminatingPod(pod: Pod, work: PodWork): Promise<void>
   /** Cleans up after them. */
   syncTerminatedPod(pod: Pod): Promise<void>
-  /** Called when nothing of the pod is left to do. `removed`: its object in the API is gone as well. */
+  /** Runs when nothing of the pod is left to do. `removed` says that its object in the API is gone as well. */
   onFinished(pod: Pod, removed: boolean): void
   /** A pod whose containers are being stopped has less time than was said. */
   onGraceShortened?(pod: Pod, graceSeconds: number): void
   onError(error: unknown, pod: Pod): void
-  /** Called when the cause that woke a worker is handled, with the seconds since the cause arrived. */
+  /** Runs when the cause that woke a worker is handled, with the seconds since the cause arrived. */
   onWorked?(operation: WorkerOperation, seconds: number): void
   /** Nothing is begun any more. */
   isClosed(): boolean

@@ -40,13 +40,13 @@ export class PodWorkers {
     this.#apply(pod, { type: 'removed', pod }).remove()
   }
 
-  /** Something of the pod changed on the node: look again. */
+  /** Looks at a pod again, because something of it changed on the node. */
   sync(podUid: string): void {
     const worker = this.#workers.get(podUid)
     if (worker?.phase === 'sync') worker.wake()
   }
 
-  /** Something changed that any pod may have waited for. */
+  /** Looks at all pods again, because something changed that any may have waited for. */
   syncAll(): void {
     for (const worker of this.#workers.values()) if (worker.phase === 'sync') worker.wake()
   }
@@ -60,7 +60,7 @@ export class PodWorkers {
     await worker.stopped
   }
 
-  /** False for a pod of which nothing can run any more. */
+  /** Returns whether containers of the pod may run; false if nothing of it can run any more. */
   mayHaveRunningContainers(podUid: string): boolean {
     const phase = this.#phaseOf(podUid)
     return phase === 'sync' || phase === 'terminating'

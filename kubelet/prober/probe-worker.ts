@@ -19,7 +19,7 @@ export interface ProbeWorkerOptions {
   /** Returns the result that holds for a container that ran before this kubelet started. */
   adopted(containerId: string): ProbeResult | undefined
   result(containerId: string): ProbeResult | undefined
-  /** Called for each result that holds, also when it is the same as before. */
+  /** Runs for each result that holds, also when it is the same as before. */
   onResult(containerId: string, result: ProbeResult): void
   /** Runs the action once. Undefined: it could not be told. */
   /** When the signal aborts, the result is not used any more. */

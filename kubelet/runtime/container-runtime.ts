@@ -78,7 +78,7 @@ export interface ContainerRuntime {
    * `bootId` is another.
    */
   reboot(): Promise<void>
-  /** Absent where nothing can be mounted. */
+  /** Makes folders in memory; absent if nothing can be mounted. */
   readonly memoryFolders?: MemoryFolders
   /**
    * Programs outside the pod that listen on these TCP ports of the machine that it shares. Absent where there are none.
@@ -131,7 +131,7 @@ export interface PortHolder {
   port: number
   /** `0.0.0.0` and `::` are all addresses. */
   address: string
-  /** Absent where that may not be seen. */
+  /** Holds the process ID; absent if it may not be seen. */
   pid?: number
   /** The holder's program and script, without further arguments. */
   program?: string
@@ -193,7 +193,7 @@ export interface ResolvedImage {
   stopSignal?: string
   /** True if it was there already; false when it had to be fetched. */
   present: boolean
-  /** Absent where the image stands for a program of this machine. */
+  /** Holds the image's files; absent if the image stands for a program of this machine. */
   root?: ImageRoot
   /** Counts the bytes of the image's files. */
   bytes?: number

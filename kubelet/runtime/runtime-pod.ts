@@ -22,6 +22,6 @@ export const readySandbox = (runtime: RuntimePod): Sandbox | undefined =>
 /** Returns true if the sandbox in use ever held a container of `names`. */
 export const sandboxHolds = (runtime: RuntimePod, names: Set<string>): boolean =>
   runtime.containers.some(({ sandboxId, name }) => sandboxId === runtime.sandboxes[0]?.id && names.has(name))
-/** Something of it runs, or could. */
+/** Returns whether something of the pod runs, or could. */
 export const isUp = (runtime: RuntimePod | undefined): boolean =>
   runtime !== undefined && (readySandbox(runtime) !== undefined || runningContainers(runtime).length > 0)

@@ -41,7 +41,7 @@ export interface SimulatedRuntimeOptions {
   image?(image: string): ImageError['reason'] | undefined
   /** Simulates a command beside the program; `env` holds the variables in addition to the container's. */
   exec?(container: ContainerRecord, command: string[], env: Record<string, string>): SimulatedExec
-  /** Told what a process would notice: `TERM`, `KILL`. */
+  /** Receives what a process would notice: `TERM`, `KILL`. */
   onSignal?(container: ContainerRecord, signal: string): void
 }
 

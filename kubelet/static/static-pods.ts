@@ -64,7 +64,7 @@ export class StaticPods implements PodHandler {
     return this.#present.get(nameOf(mirror))
   }
 
-  /** False for one whose manifest has changed or is gone: nothing is told of it any more. */
+  /** Returns false for a pod whose manifest has changed or is gone. The kubelet reports no more of it. */
   isCurrent(pod: Pod): boolean {
     return this.#wanted.get(nameOf(pod))?.metadata.uid === pod.metadata.uid
   }

@@ -24,7 +24,7 @@ export interface VolumeManagerOptions {
   nodeLogs: string
   /** Else nothing is written, nor looked for on this machine: only what volumes are made of. */
   podFiles: boolean
-  /** Absent where volumes in memory cannot be had: then they are folders, and an event says so. */
+  /** Makes folders in memory. Without it volumes in memory are folders on disk, and an event says so. */
   memoryFolders?: MemoryFolders
 }
 

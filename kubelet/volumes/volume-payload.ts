@@ -17,7 +17,7 @@ interface DownwardItem {
 export interface VolumeSources {
   configMap(namespace: string, name: string): Promise<ConfigData | undefined>
   secret(namespace: string, name: string): Promise<ConfigData | undefined>
-  /** Undefined where the API server gives out no tokens. */
+  /** Resolves to a token for a pod; to undefined if the API server issues no tokens. */
   token(pod: Pod, request: { audience?: string; expirationSeconds?: number }): Promise<string | undefined>
   /**
    * Returns where the volume of a claim is on this machine. Throws a VolumeError while the claim has no volume, or a

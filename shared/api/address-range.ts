@@ -25,7 +25,7 @@ export class AddressRange {
     return textOf(this.#first + index)
   }
 
-  /** Undefined for an address of another range. */
+  /** Returns the position of an address in the range; undefined for an address of another range. */
   indexOf(address: string): number | undefined {
     const index = numberOf(address) - this.#first
     return index >= 0 && index < this.size ? index : undefined

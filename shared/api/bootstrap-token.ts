@@ -33,7 +33,7 @@ const namePrefix = 'bootstrap-token-'
 const nameForm = /^bootstrap-token-([a-z0-9]{6})$/
 
 export const secretNameOf = (tokenId: string): string => namePrefix + tokenId
-/** Undefined for a name that no token's Secret has. */
+/** Returns the token ID in a Secret's name; undefined for a name that no token's Secret has. */
 export const tokenIdOf = (secretName: string): string | undefined => nameForm.exec(secretName)?.[1]
 
 /** '' for a key that is missing. */

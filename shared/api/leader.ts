@@ -11,7 +11,7 @@ export const leaderHeader = 'kubestage-leader'
 /** `kube-system/kube-scheduler host_uuid` */
 export const leaderText = ({ namespace, name, identity }: Leader): string => `${namespace}/${name} ${identity}`
 
-/** Undefined for what is no such text. */
+/** Parses a leader; undefined if the text does not describe one. */
 export function leaderIn(text: string): Leader | undefined {
   const [, namespace, name, identity] = /^([^/ ]+)\/([^/ ]+) (.+)$/.exec(text) ?? []
   return namespace && name && identity ? { namespace, name, identity } : undefined

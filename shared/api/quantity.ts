@@ -141,7 +141,7 @@ export const addQuantities = (a: string, b: string): string => {
 }
 export const isZeroQuantity = (text: string): boolean => parseQuantity(text).nano === 0n
 export const isNegativeQuantity = (text: string): boolean => parseQuantity(text).nano < 0n
-/** Whole units, rounded up (upstream's Value). */
+/** Returns whole units, rounded up (upstream's Value). */
 export const quantityValue = (text: string): number => Number(divideUp(parseQuantity(text).nano, NANO))
 /** Thousandths, rounded up (upstream's MilliValue). */
 export const quantityMilliValue = (text: string): number => Number(divideUp(parseQuantity(text).nano, 1_000_000n))

@@ -7,9 +7,9 @@ export interface AnswerSink {
   onHead(status: number): void
   /** Throws when it becomes too much. */
   onData(part: Buffer, isLast: boolean): void
-  /** Called when the answer is complete. */
+  /** Runs when the answer is complete. */
   onEnd(): void
-  /** Called when the answer will never be complete. */
+  /** Runs when the answer will never be complete. */
   onError(error: Error): void
 }
 

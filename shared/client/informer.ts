@@ -2,7 +2,7 @@ import type { ObjectMeta } from '../api/types.ts'
 import type { ObjectRef } from './client.ts'
 import { type ReflectorOptions, type ReflectorStore, startReflector } from './reflector.ts'
 
-/** Told what changes, in order. Objects are shared: read, never change them. */
+/** Handles changes, in order. Objects are shared: read, never change them. */
 export interface InformerHandler<T> {
   /** `initial`: it was there before we looked. */
   onAdd?(object: T, initial: boolean): void

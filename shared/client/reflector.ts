@@ -27,7 +27,7 @@ export interface ReflectorOptions<T> {
   store: ReflectorStore<T>
   clock: Clock
   random?: () => number
-  /** Told of every failure before the next attempt; the reflector goes on until it is stopped. */
+  /** Receives every failure before the next attempt. The reflector goes on until it is stopped. */
   onError?(error: unknown): void
 }
 

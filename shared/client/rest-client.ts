@@ -55,7 +55,7 @@ export interface ServerClient extends Client {
 export interface RestClientOptions extends ClusterAccess {
   clock: Clock
   userAgent?: string
-  /** More headers of every request. */
+  /** Adds headers to every request. */
   headers?: Readonly<Record<string, string>>
   /** Applies to everything but watches. Default 30 s. */
   requestTimeoutMs?: number

@@ -13,7 +13,7 @@ export interface PlainRequest {
 }
 export interface PlainAnswer {
   status: number
-  /** Empty where there is none, as in HTTP/2. */
+  /** Holds the text of the status; empty if there is none, as in HTTP/2. */
   statusText: string
   body: string
 }

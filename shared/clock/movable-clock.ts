@@ -15,7 +15,7 @@ export interface MovableClock extends Clock {
   nextDeadline(): number | undefined
 }
 
-/** Undefined for a clock that cannot be moved. */
+/** Returns the clock as one that can be moved; undefined if it cannot. */
 export const movable = (clock: Clock): MovableClock | undefined =>
   'advance' in clock ? (clock as MovableClock) : undefined
 

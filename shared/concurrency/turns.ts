@@ -12,7 +12,7 @@ export class Turns {
     return this.#waiting.length
   }
 
-  /** Undefined if it is the caller's turn at once. The caller gives the turn back. */
+  /** Waits for the caller's turn; undefined if it is at once. The caller gives the turn back. */
   take(): Promise<void> | undefined {
     if (this.#free === 0) return new Promise((resolve) => this.#waiting.push(resolve))
     this.#free--

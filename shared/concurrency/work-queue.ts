@@ -19,7 +19,7 @@ export interface WorkQueueOptions<Key> {
   onError(error: unknown, key: Key, inARow: number): void
   /** Limits how many keys are worked on at once; 1 by default. */
   concurrency?: number
-  /** Default 10 ms, doubling to 30 s. */
+  /** Sets the delay after a failure; 10 ms by default, doubling to 30 s. */
   retry?: { initialMs: number; maxMs: number }
 }
 

@@ -16,7 +16,7 @@ export interface KnownEvent {
   count: number
 }
 export interface EventFilter {
-  /** Undefined when this object has had its share of events. */
+  /** Admits an event. Returns undefined if the object has had its share of events. */
   admit(event: IncomingEvent, nowMs: number): { known: KnownEvent; message: string } | undefined
 }
 export interface IncomingEvent {

@@ -35,7 +35,7 @@ export function lockHolder(file: string): LockHolder | undefined {
   return holder && living(holder)
 }
 
-/** Undefined when it has ended. */
+/** Returns the holder; undefined if its process has ended. */
 export const living = (holder: Holder): LockHolder | undefined =>
   isAlive(holder) ? { pid: holder.pid, isAlive: () => isAlive(holder) } : undefined
 

@@ -1,6 +1,6 @@
 import { type HealthAnswer, notFound } from './health-server.ts'
 
-/** Undefined while all is well, else why not. */
+/** Returns why the part is not healthy; undefined while it is. */
 export type Check = () => string | undefined
 
 /**

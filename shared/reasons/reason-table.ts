@@ -134,7 +134,7 @@ type Table = typeof reasonTable
 export type Who = keyof Table
 export type Situation<W extends Who> = keyof Table[W] & string
 
-/** Undefined where the table says nothing, or leaves it to the owner or the request. */
+/** Returns the reason of a situation; undefined if the table has none, or leaves it to the owner or the request. */
 export function reasonFor<W extends Who>(who: W, situation: Situation<W>): Reason | undefined {
   const [told] = reasonTable[who][situation] as Cell
   return typeof told === 'string' ? (told as Reason) : undefined

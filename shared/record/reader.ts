@@ -13,7 +13,7 @@ export interface ReadOptions {
   /** Names the record in messages: a file's name. Default: `this`. */
   name?: string
   maxLineBytes?: number
-  /** Called at the end of a record whose last line is not whole. */
+  /** Runs at the end of a record whose last line is not whole. */
   onCut?(): void
 }
 

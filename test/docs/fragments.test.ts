@@ -33,7 +33,7 @@ t.test('a comment that is no sentence is found, with its line', async (t) => {
     'kubelet/c.ts:3: begins with "Also": Also of one that is not there.',
     'kubelet/d.ts:3: begins with "What": What claims get that name no class.',
     'kubelet/j.ts:2: begins with "In": In seconds.',
-    'kubelet/k.ts:4: has no verb: Once.',
+    'kubelet/k.ts:4: begins with "Once": Once.',
     '6 fragments',
   ])
 })

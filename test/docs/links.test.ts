@@ -96,14 +96,14 @@ function codeOf({ file, prose, blocks }: Page): { at: string; text: string }[] {
   return [...inline, ...commands.map(({ at, text }) => ({ at, text: text.replace(/ +#.*$/gm, '') }))]
 }
 
-/** Of other programs: kubectl's, the benchmark's, Node's, and of the programs that envtest starts. */
+/** Flags of other programs: kubectl, Helm, the benchmark, Node, and the programs that envtest starts. */
 const flagsOfOthers = [
   ...['--field-selector', '--force', '--grace-period', '--raw', '--reason', '--server-side'],
   '--profile',
   '--no-parallel-scavenge',
   '--kubestage-controllers',
   '--bump-revision',
-  ...['--version', '--enable-admission-plugins', '--runtime-config'],
+  ...['--version', '--enable-admission-plugins', '--runtime-config', '--kube-apiserver'],
 ]
 
 t.test('flags that stand alone', async (t) => {

@@ -8,7 +8,7 @@ import { labelWidth, Overview, Timeline, TimelineHead } from '../views/timeline/
 import { draw } from './canvas.ts'
 import { panned, windowAfterKey, zoomed } from './window.ts'
 
-/** More lanes than this are drawn on a canvas. */
+/** Limits the lanes that are drawn as SVG. More are drawn on a canvas. */
 export const mostSvgRows = 400
 
 /** A pointer that moves less than this selects what is below it. */

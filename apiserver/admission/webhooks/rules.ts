@@ -8,7 +8,7 @@ export interface MatchedResource {
   version: string
   plural: string
   subresource: string
-  /** False for Namespaces themselves, although they name one. */
+  /** Says whether objects live in namespaces; it is false for Namespaces themselves. */
   namespaced: boolean
   operation: AdmissionAttributes['operation']
 }

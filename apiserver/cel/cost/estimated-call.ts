@@ -9,7 +9,7 @@ export interface Operand {
   expr: Expr
   type: CelType
   path: Path
-  /** Undefined if nothing is known of the size. */
+  /** Bounds the size of the result; undefined if nothing is known of it. */
   size: Size | undefined
 }
 /** Offers the estimator's knowledge of the expression around a call. */

@@ -24,7 +24,7 @@ export class Warnings {
     for (const each of this.#texts) this.#written += this.#shown(each).length
   }
 
-  /** Undefined when there is none. */
+  /** Returns the values of the Warning headers; undefined without a warning. */
   header(): string[] | undefined {
     return this.#texts && Array.from(this.#texts, (text) => `299 - "${quote(this.#shown(text))}"`)
   }

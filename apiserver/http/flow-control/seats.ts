@@ -26,7 +26,7 @@ export class Seats {
     return true
   }
 
-  /** Undefined when the queue is full. `waits` resolves to whether it got a seat; `leave` gives up. */
+  /** Queues a request; undefined if the queue is full. `waits` resolves to whether it got a seat; `leave` gives up. */
   queue(flow: string): { waits: Promise<boolean>; leave(): void } | undefined {
     if (this.#waitingCount >= this.#places) return undefined
     this.#waitingCount++

@@ -4,7 +4,7 @@ import type { Exchange } from '../exchange.ts'
 import { notFound } from '../resources/resource-routes.ts'
 import type { PathRoutes } from '../routing/paths.ts'
 
-/** Undefined while all is well, else why not. */
+/** Returns why the server is not healthy; undefined while it is. */
 export type HealthCheck = () => string | undefined
 
 export type HealthChecks = Readonly<Record<string, HealthCheck>>

@@ -22,7 +22,7 @@ export interface Operation {
   id: string
   tag: string
   description: string
-  /** Absent where no resource is meant. */
+  /** Names the action on a resource; absent if no resource is meant. */
   action?: string
   type?: GroupVersionKind
   parameters: OpenApiParameter[]

@@ -12,13 +12,13 @@ export interface ListOptions {
   fields: FieldSelector
   watch: boolean
   allowWatchBookmarks: boolean
-  /** Undefined when the client did not say. */
+  /** Holds what the client asked for; undefined if it did not say. */
   sendInitialEvents: boolean | undefined
   timeoutSeconds: number | undefined
   /** Limits the length of the list; 0 for no limit. */
   limit: number
   continue: string
-  /** Empty: not given. */
+  /** Holds the parameter; empty if it was not given. */
   resourceVersion: string
   resourceVersionMatch: string
 }

@@ -50,9 +50,9 @@ export interface UpdateRequest {
 export interface UnchangedWrite {
   /** Returns whether this write has left this version of the object unchanged before. */
   isKnown(current: CachedObject): boolean
-  /** Called when the write has left this version of the object unchanged. */
+  /** Receives the object if the write has left this version of it unchanged. */
   found(current: CachedObject): void
-  /** Called when a known write leaves this version of the object unchanged again. */
+  /** Receives the object if a known write leaves this version of it unchanged again. */
   repeated(current: CachedObject): void
 }
 

@@ -27,8 +27,8 @@ export class WriteTries {
   }
 
   /**
-   * Called when another write came first. Throws a StatusError when this was the last try: 504 with several servers,
-   * 409 with one.
+   * Counts a try to which another write came first. Throws a StatusError if this was the last try: 504 with several
+   * servers, 409 with one.
    */
   lost({ definition, name }: ObjectScope): void {
     const { storage } = this.#registry

@@ -34,7 +34,7 @@ export class IpClaims {
     return this.#objects.lookup({ group, plural }, undefined, ip) !== undefined
   }
 
-  /** False: it is taken. */
+  /** Takes the address. Resolves to false if it is taken. */
   async take(ip: string, { metadata: { namespace, name } }: KubeObject): Promise<boolean> {
     const definition = this.#objects.catalog.find(group, 'v1', plural)!
     const creationTimestamp = toTime(this.#nowMs())

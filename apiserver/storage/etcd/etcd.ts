@@ -43,7 +43,7 @@ export interface EtcdStorageOptions extends EtcdClientOptions {
   history?: EventLogLimits
   /** 0: this server never compacts. Default: upstream's five minutes. */
   compactionIntervalMs?: number
-  /** Told when etcd has used up its quota, and when there is room again. */
+  /** Runs when etcd has used up its quota, and when there is room again. */
   onRoom?(isFull: boolean): void
   /** Receives one line about each failure that is retried. */
   onTrouble?(line: string): void

@@ -21,7 +21,7 @@ export class Reserve {
     this.#isHeld = existsSync(this.#file)
   }
 
-  /** False while the disk is full. */
+  /** Says whether the reserve is held; false while the disk is full. */
   get isHeld(): boolean {
     return this.#isHeld
   }

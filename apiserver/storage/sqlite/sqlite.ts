@@ -13,7 +13,7 @@ export interface SqliteStorageOptions {
   /** Made if there is none. */
   file: string
   history?: EventLogLimits
-  /** Told when the disk is full, and when there is room again. */
+  /** Runs when the disk is full, and when there is room again. */
   onRoom?(isFull: boolean): void
 }
 

@@ -6,7 +6,7 @@ import { Problem } from '../problem.ts'
 /** A request that wants its connection for itself. */
 export interface UpgradeRequest extends Upgrade {
   request: IncomingMessage
-  /** Called before the connection is answered in another protocol than HTTP. */
+  /** Runs before the connection is answered in another protocol than HTTP. */
   takeOver(): void
 }
 
@@ -38,7 +38,7 @@ export function acceptSpdyUpgrade(upgrade: UpgradeRequest, supported: readonly s
 export interface AcceptedWebSocket {
   /** Paused, so that nothing gets lost until there is a listener. */
   socket: WebSocket
-  /** Empty when the client named none. */
+  /** Names the protocol; empty if the client named none. */
   protocol: string
 }
 

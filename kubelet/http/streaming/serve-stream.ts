@@ -16,7 +16,7 @@ export interface StreamRequest {
   verb: 'exec' | 'attach' | 'portForward'
   target: StreamTarget
   query: URLSearchParams
-  /** Undefined for a request that keeps to HTTP, and so comes too early. */
+  /** Holds the upgrade; undefined for a request that keeps to HTTP, and so comes too early. */
   upgrade?: UpgradeRequest
 }
 /** Holds the pod and container that the URL names. */

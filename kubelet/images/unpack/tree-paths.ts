@@ -27,7 +27,7 @@ export class TreePaths {
     return path === '' ? this.#root : `${this.#root}/${path}`
   }
 
-  /** Something may have been replaced that was known. */
+  /** Forgets what is known of the tree, because something may have been replaced. */
   forget(): void {
     this.#known.clear()
     this.#known.add('')

@@ -14,7 +14,7 @@ export interface Images {
   entriesFor(image: string): KnownEntry[]
   /** Adds the given properties to the pattern's entry. A new entry is asked before all others. */
   add(entry: ImageEntry): void
-  /** False when there is none, or a built-in one, which stays. */
+  /** Removes an entry. Returns false if there is none, or for a built-in one, which stays. */
   remove(pattern: string): boolean
   /** Calls back after each change. */
   onChange(listener: () => void): void

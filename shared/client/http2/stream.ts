@@ -9,7 +9,7 @@ export interface Asked {
   sink: AnswerSink
   /** True for a watch or another stream, which does not count as a request that is under way. */
   isStream: boolean
-  /** Once it is under way. */
+  /** Holds the stream once the request is under way. */
   stream?: Stream
 }
 

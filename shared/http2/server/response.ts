@@ -160,7 +160,7 @@ export class Http2Response extends EventEmitter {
     return taken
   }
 
-  /** Once until the next {@link fill} is enough. */
+  /** Tells the owner that the stream has something to send, once until the next {@link fill} is enough. */
   #announce(): void {
     if (this.#announced) return
     this.#announced = true

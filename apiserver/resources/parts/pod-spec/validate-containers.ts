@@ -26,7 +26,7 @@ export interface PodContext {
   spec: PodSpec
   volumes: ReadonlyMap<string, Volumes[number]>
   claims: ReadonlySet<string>
-  /** False if the container is part of a template. */
+  /** Says whether the container belongs to a pod; false if it is part of a template. */
   isPod: boolean
 }
 

@@ -30,7 +30,7 @@ export class Sandboxes {
   readonly #shares: boolean
   readonly #networks: PodNetworks | undefined
   readonly #shim: () => ShimConnection
-  /** Undefined: pods have the node's. */
+  /** Gives addresses to pods; undefined if they have the node's. */
   #addresses: PodAddresses | undefined
   readonly #sandboxes = new Map<string, Sandbox>()
   readonly #byPod = new Map<string, Set<string>>()

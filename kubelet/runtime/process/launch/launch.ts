@@ -14,7 +14,7 @@ export interface Launch {
   workingDir: string
   /** Sets the rights of the process; by default those of the kubelet. */
   rights?: ProcessRights
-  /** Another one than we are. */
+  /** Names the user of the program if it is not the kubelet's own. */
   user?: ProgramUser
   namespaces: Namespaces
 }
