@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Digest, hexOf } from '../digest.ts'
-import { filesOf } from '../unpack/unpack-layer.ts'
+import { filesOf } from '../unpack/layer-folder.ts'
 
 /**
  * Where things are in a store:

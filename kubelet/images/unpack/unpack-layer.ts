@@ -1,17 +1,13 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { BadImage } from '../bad-image.ts'
 import { type Chunks, seen } from '../chunks.ts'
 import { type Digest, finished } from '../digest.ts'
 import { type ImageLimits, imageLimits } from '../limits.ts'
 import { decompressed } from './decompress.ts'
 import { eachEntry } from './entries.ts'
+import { factsFile, filesOf } from './layer-folder.ts'
 import { type LayerFacts, TreeWriter } from './tree-writer.ts'
-
-/** A layer's folder has its files in `fs`, and its {@link LayerFacts} in `layer.json`. */
-export const filesOf = (folder: string): string => join(folder, 'fs')
-export const factsFile = (folder: string): string => join(folder, 'layer.json')
 
 export interface UnpackedLayer extends LayerFacts {
   folder: string
