@@ -53,7 +53,7 @@ import type { PortOwners } from './ports/port-owners.ts'
 import { type Processes, RecordStore } from './record-store.ts'
 import { noTask, startFailure } from './runtime-errors.ts'
 import { KeptShim } from './shim/kept-shim.ts'
-import { runtimeDir } from './shim/shim.ts'
+import { runtimeDir, shimPid } from './shim/shim.ts'
 import { shimNews } from './shim-news.ts'
 import { startOnTerminal } from './streams/terminal.ts'
 import { ordinaryIdentity } from './view/identity.ts'
@@ -306,7 +306,7 @@ class ProcessRuntime implements ContainerRuntime {
   async exec(containerId: string, { command, stdin, tty }: StreamedExecOptions): Promise<ProcessStreams> {
     const found = this.#execLaunch(containerId, { command, env: tty ? { TERM: 'xterm' } : {} })
     if ('problem' in found) throw new StartError(found.problem)
-    if (tty) return startOnTerminal(terminalLaunch(found.launch))
+    if (tty) return startOnTerminal(terminalLaunch(found.launch, shimPid(this.#options.rootDir)))
     return this.#execs.onPipes({ ...found.launch, containerId }, { stdin })
   }
 

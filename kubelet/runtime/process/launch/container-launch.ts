@@ -91,9 +91,7 @@ function namespacesOf(
     ...(!sandbox.hostNetwork && { hostname: sandbox.hostname }),
     // Non-root users cannot join a namespace that another process created, so each container gets its own.
     ownIpc: stored.ownIpc && ordinaryIdentity() !== undefined,
-    isOrdinary: ordinaryIdentity() !== undefined,
-    // With networks the shim is in the user namespace of the node, and its containers are with it.
-    identity: sandbox.ownNetwork ? undefined : ordinaryIdentity(),
+    identity: ordinaryIdentity(),
     workingDir,
     readonlyRoot: stored.readonlyRoot,
     layerBytes,

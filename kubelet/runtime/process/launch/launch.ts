@@ -44,18 +44,18 @@ export function shimLaunch(launch: Launch): { namespaceFlags: number; besidePid?
   // Another's PID namespace may be entered by root, and by one who is in its namespace of users: then not by the shim,
   // but by its child.
   if (namespaces.kind === 'enter' && ordinaryIdentity())
-    return { namespaceFlags: 0, steps: words([enter(namespaces, !namespaces.network), ['fork'], ...done]) }
+    return { namespaceFlags: 0, steps: words([...enter(namespaces), ['fork'], ...done]) }
   if (namespaces.kind === 'new')
     return { namespaceFlags: namespaces.flags, besidePid, steps: words([...namespaces.steps, ...done]) }
-  return { namespaceFlags: 0, besidePid, steps: words([enter({ ...namespaces, processes: false }, false), ...done]) }
+  return { namespaceFlags: 0, besidePid, steps: words([...enter({ ...namespaces, processes: false }), ...done]) }
 }
 
-/** Returns the program and arguments that start a launch without the shim, as a child process on a terminal. */
-export function terminalLaunch(launch: Launch): { file: string; args: string[] } {
+/** Returns the program and arguments that start a launch beside the shim, as a child process on a terminal. */
+export function terminalLaunch(launch: Launch, shimPid: string): { file: string; args: string[] } {
   const { namespaces } = launch
-  const entering: Step[] =
-    namespaces.kind === 'enter' ? [enter(namespaces, ordinaryIdentity() !== undefined), ['fork'], ['session']] : []
-  return aloneLaunch([...entering, ...program(launch)])
+  if (namespaces.kind !== 'enter') return aloneLaunch(program(launch))
+  const users: Step[] = namespaces.network && ordinaryIdentity() ? [['enter', shimPid, 'user']] : []
+  return aloneLaunch([...users, ...enter(namespaces), ['fork'], ['session'], ...program(launch)])
 }
 
 /** Steps taken by `container.pl` as a program. */
@@ -67,21 +67,31 @@ export const aloneLaunch = (steps: Step[]): { file: string; args: string[] } => 
 export const perl = 'perl'
 export const containerScript = path.join(import.meta.dirname, '../shim/container.pl')
 
-/** `users`: its user namespace is not that of the process that enters. */
-const enter = (
-  { pid, processes, hostname, ipc, network, files }: Omit<Namespaces & { kind: 'enter' }, 'kind'>,
-  users: boolean,
-): Step => [
-  'enter',
-  String(pid),
-  ...(users ? ['user'] : []),
-  ...(processes ? ['pid'] : []),
-  ...(hostname ? ['uts'] : []),
-  ...(ipc ? ['ipc'] : []),
-  ...(network ? ['net'] : []),
-  'mnt',
-  ...(files ? ['root'] : []),
-]
+/**
+ * An ordinary user's networks belong to the user namespace that the shim is in: from there they are entered, before the
+ * container's own users are.
+ */
+function enter({
+  pid,
+  processes,
+  hostname,
+  ipc,
+  network,
+  files,
+}: Omit<Namespaces & { kind: 'enter' }, 'kind'>): Step[] {
+  const users = ordinaryIdentity() !== undefined
+  const first: Step[] = users && network ? [['enter', String(pid), 'net']] : []
+  const names = [
+    ...(users ? ['user'] : []),
+    ...(processes ? ['pid'] : []),
+    ...(hostname ? ['uts'] : []),
+    ...(ipc ? ['ipc'] : []),
+    ...(network && !users ? ['net'] : []),
+    'mnt',
+    ...(files ? ['root'] : []),
+  ]
+  return [...first, ['enter', String(pid), ...names]]
+}
 
 const program = ({ command, env, workingDir, rights, user }: Launch): Step[] => [
   ['within', workingDir],

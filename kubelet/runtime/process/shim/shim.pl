@@ -231,12 +231,32 @@ sub new_pipe {
 
 # A process of its own kind: in new namespaces, in another's PID namespace, or plain. As fork answers.
 sub spawn {
-  my ($flags, $beside) = @_;
+  my ($flags, $beside, $network) = @_;
+  return spawn_within($flags, $network) if $network;
   !$beside || join_namespaces($beside, 'pid') or return undef;
   my $pid = $flags ? syscall($number{clone}, $flags | $SIGCHLD, 0, 0, 0, 0) : fork;
   return $pid if defined $pid && $pid == 0;
   syscall($number{setns}, fileno $own_processes, $NEW_PROCESSES) if $beside;
   return defined $pid && $pid > 0 ? $pid : undef;
+}
+
+# Between us and a process with users of its own is one that joins the network, which belongs to the users that it leaves: it makes
+# the process ours (CLONE_PARENT), and is gone.
+sub spawn_within {
+  my ($flags, $network) = @_;
+  pipe(my $told, my $telling) && defined(my $between = fork) or return undef;
+  if (!$between) {
+    my $pid = ask('setns', fileno $network, $NEW{net}) ? syscall($number{clone}, $flags | 0x8000 | $SIGCHLD, 0, 0, 0, 0) : -1;
+    return 0 if $pid == 0;
+    syswrite($telling, pack('ll', $pid, $!));
+    kill 'KILL', $$;
+  }
+  close $telling;
+  my $words;
+  my ($pid, $error) = sysread($told, $words, 8) ? unpack('ll', $words) : (-1, 0);
+  waitpid($between, 0);
+  $! = $error;
+  return $pid > 0 ? $pid : undef;
 }
 
 # Made by ourselves for a moment, since a namespace begins with a process. Undefined if it cannot be made.
@@ -315,7 +335,7 @@ sub run {
   $joined{net} = $kept{net}{$network} if $network ne '-';
   my $pid;
   if (!(grep { !$_ } values %joined) && (!$input || $stdin) && $stdout && $stderr && pipe(my $told, my $telling)) {
-    $pid = spawn($flags + 0, $beside + 0);
+    $pid = spawn($flags + 0, $beside + 0, $flags & $NEW_USERS ? delete $joined{net} : undef);
     if (defined $pid && $pid == 0) {
       adopt() if $job->{scatters};
       become(\@steps, $telling, \%joined, $stdin, $stdout, $stderr);

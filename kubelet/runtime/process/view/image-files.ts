@@ -13,7 +13,7 @@ const roots: Roots = { root: '', machine: '' }
  * no link of the image or of a volume leads to the machine's files.
  */
 export function imageFiles(view: ContainerView, { folder, volumes }: ImageRoot): Step[] {
-  const { scratch, layerBytes, mounts, processes, isOrdinary, machineSettings, readonlyRoot, workingDir } = view
+  const { scratch, layerBytes, mounts, processes, identity, machineSettings, readonlyRoot, workingDir } = view
   return [
     tmpfs(scratch, layerBytes ? `mode=0755,size=${layerBytes}` : 'mode=0755'),
     ['within', scratch],
@@ -23,7 +23,7 @@ export function imageFiles(view: ContainerView, { folder, volumes }: ImageRoot):
     ['layer', folder, 'root', `lowerdir=${escaped(folder)},upperdir=upper,workdir=upper.work`],
     ['pivot', 'root'],
     ...['/dev', '/proc', '/sys'].map((path): Step => ['directory', path]),
-    ...devices(roots, { areMade: !isOrdinary }),
+    ...devices(roots, { areMade: !identity }),
     ...proc(roots, processes),
     ...sys(roots),
     ...(machineSettings ? [] : machineIsReadOnly(roots)),

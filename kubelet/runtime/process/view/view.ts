@@ -24,8 +24,6 @@ export interface ContainerView {
   hostname?: string
   /** An IPC namespace of its own, where it joins none. */
   ownIpc?: boolean
-  /** The kubelet is an ordinary user, and can make no devices. */
-  isOrdinary?: boolean
   /** Set if the kubelet is not root: the identity in a user namespace. */
   identity?: Identity
   /** Made, where all files are its own. */
