@@ -37,7 +37,7 @@ function fragmentsOf(source: string): string[] {
 
 function problemOf(sentence: string): string | undefined {
   const begins = opener.test(sentence) && !(subordinate.test(sentence) && sentence.includes(', '))
-  if (begins) return `begins with "${sentence.split(' ')[0]}"`
+  if (begins) return `begins with "${sentence.split(/\W/)[0]}"`
   if (verb.test(sentence)) return undefined
   // "Names the files" may be read as a noun, "it names the files" may not.
   const asVerb = /^[A-Z][a-z]+s /.test(sentence) ? `It ${sentence[0]?.toLowerCase()}${sentence.slice(1)}` : sentence
