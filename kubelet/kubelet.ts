@@ -158,7 +158,14 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     async serve() {
       if (!runtime.network || !options.apiServer) return undefined
       cluster?.close()
-      cluster = await serveCluster({ network: runtime.network, client, clock, server: options.apiServer, warn })
+      cluster = await serveCluster({
+        network: runtime.network,
+        client,
+        clock,
+        server: options.apiServer,
+        nodeName,
+        warn,
+      })
       return cluster
     },
     onShared(cidr, why) {

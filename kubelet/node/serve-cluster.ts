@@ -15,6 +15,7 @@ export interface ServeClusterOptions {
   clock: Clock
   /** The API server, as this machine reaches it. */
   server: URL
+  nodeName: string
   warn(error: unknown, what: string): void
 }
 
@@ -31,7 +32,7 @@ const DNS_INDEX = 9
  * the cluster has no Service `kubernetes`, from whose address the others follow.
  */
 export async function serveCluster(options: ServeClusterOptions): Promise<ServedCluster | undefined> {
-  const { network, client, clock, server, warn } = options
+  const { network, client, clock, server, nodeName, warn } = options
   const api = await client.get<Service>(services, { namespace: 'default', name: 'kubernetes' }).catch(ignoreNotFound)
   const { clusterIP = '' } = api?.spec ?? {}
   if (!api || !isIPv4(clusterIP)) return undefined
@@ -47,6 +48,8 @@ export async function serveCluster(options: ServeClusterOptions): Promise<Served
     served.push(
       await openDns({ network, clock, host: dns, services: known, warn: (message) => warn(undefined, message) }),
     )
+    const { ServiceProxy } = await import('../services/service-proxy.ts')
+    served.push(new ServiceProxy({ network, clock, nodeName, services: known, warn }))
   } catch (error) {
     close()
     throw error

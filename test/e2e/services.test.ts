@@ -1,5 +1,7 @@
-/** Services with `--network pod`: pods find them by their names. */
+/** Services with `--network pod`: pods find them by their names, and reach them at their addresses. */
 import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { possibleIsolation } from '../../kubelet/runtime/process/index.ts'
 import { startTestCluster } from '../harness/cluster.ts'
@@ -15,7 +17,9 @@ process.on('SIGTERM', () => process.exit(0))
 http.createServer((request, response) => {
   if (request.url === '/ready') return response.writeHead(fs.existsSync('/tmp/unready') ? 503 : 200).end()
   response.end(process.env.HOSTNAME + ' ' + request.socket.remoteAddress)
-}).listen(8080)`
+}).listen(8080)
+const echo = require('dgram').createSocket('udp4').bind(5353)
+echo.on('message', (text, { port, address }) => echo.send(process.env.HOSTNAME + ' ' + text, port, address))`
 const template = {
   metadata: { labels: { app: 'web' } },
   spec: {
@@ -30,7 +34,14 @@ const template = {
     ],
   },
 }
-const ports = [{ name: 'http', port: 80, targetPort: 8080 }]
+const ports = [
+  { name: 'http', port: 80, targetPort: 8080 },
+  { name: 'echo', port: 53, targetPort: 5353, protocol: 'UDP' },
+]
+const askEcho = `const socket = require('dgram').createSocket('udp4'); socket.on('message', (text) => { console.log(String(text)); process.exit() }); socket.send('hello', 53, 'web'); setTimeout(() => process.exit(1), 5000)`
+/** Prints the answers to requests in succession, each by a connection of its own; or the code of an error. */
+const asks = (url: string, count = 1): string =>
+  `const { get } = require('http'); const next = (left) => left && get('${url}', { agent: false }, (answer) => answer.on('data', (text) => console.log(String(text))).on('end', () => next(left - 1))).on('error', ({ code }) => console.log(code)); next(${count})`
 const service = (name: string, spec: object) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name }, spec })
 const objects = [
   {
@@ -42,6 +53,7 @@ const objects = [
   service('web', { selector: { app: 'web' }, ports }),
   service('each', { selector: { app: 'web' }, clusterIP: 'None', ports }),
   service('alias', { type: 'ExternalName', externalName: 'web.default.svc.cluster.local' }),
+  service('sticky', { selector: { app: 'web' }, sessionAffinity: 'ClientIP', ports }),
   service('nobody', { selector: { app: 'nobody' }, ports }),
   {
     apiVersion: 'v1',
@@ -50,6 +62,9 @@ const objects = [
     spec: { containers: [{ name: 'main', image: 'busybox', command: ['sleep', '1000'] }] },
   },
 ]
+
+/** So many hit each of two pods, but for one of a million times. */
+const REQUESTS = 21
 
 t.test('a cluster whose Services have names', async (t) => {
   const possible = await possibleIsolation({ rootDir: t.testdir() })
@@ -72,6 +87,8 @@ t.test('a cluster whose Services have names', async (t) => {
   run(['wait', '--for=condition=Available', 'deployment/web', '--timeout=60s'])
   run(['wait', '--for=condition=Ready', 'pod/client', '--timeout=60s'])
   const web = clusterIP('web')
+  const hostsOf = (answers: string): string[] => [...new Set(answers.match(/^web\S+/gm) ?? [])]
+  const hosts = (url: string): string[] => hostsOf(node(asks(url, REQUESTS)))
 
   await t.test('names', async (t) => {
     t.equal(
@@ -97,11 +114,40 @@ t.test('a cluster whose Services have names', async (t) => {
     t.throws(() => addresses('none'), 'a name that is not there')
   })
 
-  await t.test('a pod that is no more ready leaves its name', async () => {
+  await t.test('traffic', async (t) => {
+    const clientIP = run(['get', 'pod', 'client', '-o', 'jsonpath={.status.podIP}'])
+    for (const name of ['web', 'web.default', 'web.default.svc.cluster.local', web])
+      t.ok(node(asks(`http://${name}`)).endsWith(clientIP), `${name}: the pod sees who asks`)
+    t.equal(hosts('http://web').length, 2, 'each pod answers')
+    t.equal(hosts('http://sticky').length, 1, 'a client comes back to the same pod')
+    t.match(node(askEcho), /^web-.* hello$/, 'by datagrams')
+    t.equal(node(asks('http://nobody')), 'ECONNREFUSED', 'without an endpoint')
+    t.equal(node(asks('http://web:81')), 'ECONNREFUSED', 'a port that the Service does not have')
+    const [pod = ''] = run(['get', 'pods', '-l', 'app=web', '-o', 'name']).split('\n')
+    const answers = run(['exec', pod, '--', process.execPath, '-e', asks('http://web', REQUESTS)])
+    t.equal(hostsOf(answers).length, 2, 'a pod reaches itself as well')
+  })
+
+  await t.test('a new network of the node', async () => {
+    process.kill(Number(readFileSync(join(cluster.stateDir, 'kubelet', 'runtime', 'shim.pid'), 'utf8')), 'SIGKILL')
+    const both = (): boolean => {
+      try {
+        return hosts('http://web').length === 2
+      } catch {
+        return false // the client begins again, too
+      }
+    }
+    await until(both, { what: 'both pods to answer in the new network', timeoutMs: 60_000 })
+  })
+
+  await t.test('a pod that is no more ready leaves', async (t) => {
     const [pod = ''] = run(['get', 'pods', '-l', 'app=web', '-o', 'name']).split('\n')
     run(['exec', pod, '--', 'touch', '/tmp/unready'])
     await until(() => addresses('each').length === 1, { what: 'one address' })
+    await until(() => hosts('http://web').length === 1, { what: 'one pod to answer' })
+    t.notOk(hosts('http://web').includes(pod.replace('pod/', '')))
     run(['exec', pod, '--', 'rm', '/tmp/unready'])
     await until(() => addresses('each').length === 2, { what: 'two addresses again' })
+    await until(() => hosts('http://web').length === 2, { what: 'two pods to answer again' })
   })
 })

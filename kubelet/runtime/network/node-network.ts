@@ -15,6 +15,8 @@ export interface NodeNetwork {
   listen(at: NetworkPlace, onConnection: (socket: Socket) => void): Promise<Served>
   /** Takes datagrams in the same way. Calls back with each socket that is made for it. */
   bind(at: NetworkPlace, onSocket: (socket: DatagramSocket) => void): Promise<Served>
+  /** Carries out commands of nft, all or none. They are carried out again in the next network, by themselves. */
+  useRules(commands: string): Promise<void>
 }
 
 /** Names an IP address and a port. */

@@ -7,8 +7,9 @@
 # Requests come as JSON texts on Node's channel, words between tabs; the first is a number, which the answer repeats:
 #   bridge ADDRESS BITS            the bridge of the pods, with its address
 #   address ADDRESS                one more address of the node
-#   pod NAMESPACE ADDRESS BITS GATEWAY SETTING…   the network of a pod in this namespace; settings are `net/name=value`
+#   pod NAMESPACE ADDRESS GATEWAY SETTING…   the network of a pod in this namespace; settings are `net/name=value`
 #   link NAME ADDRESS NETWORK BITS   a way between the machine, where it has this name, address and route, and the bridge
+#   rules FILE                     rules of nftables, as commands of nft
 #   connect HOST PORT MS [NAMESPACE]   a connection; from the node, or from within this namespace
 #   listen HOST PORT               a server
 #   bind HOST PORT                 a socket for datagrams
@@ -25,6 +26,7 @@ my $NEW_USERS = 0x10000000;
 my ($LOOPBACK, $BRIDGE) = (1, 1000); # indexes; no link of the kernel's own has the second
 my $UNDER_WAY = 115; # EINPROGRESS
 my $TIMED_OUT = 110;
+my $INVALID = 22;
 
 # What went wrong, for the answer.
 my $what;
@@ -61,7 +63,17 @@ sub bridge {
   my $mac = "\x02\x42" . inet_aton($address);
   my @links = (new_bridge({ index => $BRIDGE, name => 'pods', address => $mac }), set_link({ index => $LOOPBACK }));
   ask_kernel($node, 1, @links, new_address($BRIDGE, $address, $bits)) or return fails('the bridge');
+  # All goes through the node's rules once, as a router's: pods are not told of shorter ways, and the bridge asks no rules itself.
+  write_file("/proc/sys/net/ipv4/conf/$_/send_redirects", 0) for 'all', 'pods';
+  write_file('/proc/sys/net/bridge/bridge-nf-call-iptables', 0);
   return write_file('/proc/sys/net/ipv4/ip_forward', 1) || fails('ip_forward');
+}
+
+# Changes nothing where one of them is wrong.
+sub rules {
+  my $end = system('nft', '-f', $_[0]);
+  $! = $INVALID if $end > 0;
+  return $end == 0 || fails("nft -f $_[0]");
 }
 
 sub address { ask_kernel($node, 1, new_address($LOOPBACK, $_[0], 32)) || fails("the address $_[0]") }
@@ -69,7 +81,8 @@ sub address { ask_kernel($node, 1, new_address($LOOPBACK, $_[0], 32)) || fails("
 # As container runtimes do: a pod's processes may open each port, and ask for echoes where all groups are known.
 my @usual = ('net/ipv4/ip_unprivileged_port_start=0');
 sub pod {
-  my ($file, $address, $bits, $gateway, @settings) = @_;
+  # All that it sends goes by the node, also to its neighbours: else their answers would miss the rules of Services.
+  my ($file, $address, $gateway, @settings) = @_;
   open(my $namespace, '<', $file) or return fails('the network of the pod');
   my ($socket, $plain) = within($namespace, sub {
     write_file('/proc/sys/net/ipv4/ping_group_range', '0 2147483647');
@@ -83,7 +96,8 @@ sub pod {
   my $near = 'pod' . unpack('H8', inet_aton($address));
   my $pair = new_pair({ name => $near, master => $BRIDGE }, { name => 'eth0', namespace => $namespace });
   ask_kernel($node, 0, $pair) && (my $end = index_of('eth0', $plain)) or return fails('the link of the pod');
-  my @inside = ((map { set_link({ index => $_ }) } $LOOPBACK, $end), new_address($end, $address, $bits), default_route($gateway));
+  my @inside = ((map { set_link({ index => $_ }) } $LOOPBACK, $end), new_address($end, $address, 32),
+    link_route($end, $gateway, 32, $address), default_route($gateway));
   return ask_kernel($socket, 0, @inside) || fails("the address $address");
 }
 
@@ -175,7 +189,7 @@ sub server {
   hand_over($id, $type, $socket);
 }
 
-my %build = (bridge => \&bridge, address => \&address, pod => \&pod, link => \&machine_link);
+my %build = (bridge => \&bridge, address => \&address, pod => \&pod, rules => \&rules, link => \&machine_link);
 my %make = (
   connect => \&begin_connection,
   listen => sub { server($_[0], 'net.Server', SOCK_STREAM, @_[1, 2]) },
@@ -198,7 +212,7 @@ sub try_all {
   ask('unshare', $NEW_NETWORK) or return fails('a network namespace');
   my $file = "/proc/$$/fd/" . fileno $own;
   open(my $inner, '<', '/proc/self/ns/net') && ask('setns', fileno $own, $NEW_NETWORK) or return fails('entering a network');
-  return pod("/proc/$$/fd/" . fileno $inner, '10.0.0.2', 24, '10.0.0.1');
+  return pod("/proc/$$/fd/" . fileno $inner, '10.0.0.2', '10.0.0.1');
 }
 
 if ($place eq 'try') {

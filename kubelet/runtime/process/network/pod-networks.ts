@@ -1,5 +1,7 @@
 import type { Socket as DatagramSocket } from 'node:dgram'
+import { writeFile } from 'node:fs/promises'
 import type { Server, Socket } from 'node:net'
+import path from 'node:path'
 import type { AddressRange } from '../../../../shared/api/address-range.ts'
 import type { Clock } from '../../../../shared/clock/clock.ts'
 import type { Sandbox, Sysctl } from '../../container-runtime.ts'
@@ -39,6 +41,7 @@ export class PodNetworks implements NodeNetwork {
   #range: AddressRange | undefined
   #door: Promise<Door> | undefined
   #why: string | undefined
+  #rules: string | undefined
 
   constructor(options: PodNetworksOptions) {
     this.#options = options
@@ -60,7 +63,7 @@ export class PodNetworks implements NodeNetwork {
     if (!range) throw new Error('the range of addresses is not known yet')
     const [door, file] = await Promise.all([this.#open(), this.#options.shim().network(id)])
     const settings = sysctls.filter(isOfNetwork).map(({ name, value }) => `${name.replaceAll('.', '/')}=${value}`)
-    await door.build('pod', file, ip, range.bits, range.at(0), ...settings)
+    await door.build('pod', file, ip, range.at(0), ...settings)
     this.#pods.add(ip)
     await this.#hostPorts.open(sandbox)
   }
@@ -101,6 +104,11 @@ export class PodNetworks implements NodeNetwork {
     return this.#serve({ verb: 'bind', at, use: (socket) => onSocket(socket as DatagramSocket) })
   }
 
+  async useRules(commands: string): Promise<void> {
+    this.#rules = commands
+    await this.#rule(await this.#open())
+  }
+
   /**
    * Lets go of the networks: an open socket would keep that of a node whose shim has ended. The next request opens
    * those that the shim has then.
@@ -135,6 +143,7 @@ export class PodNetworks implements NodeNetwork {
     })
     try {
       await this.#build(door)
+      if (this.#rules) await this.#rule(door)
       for (const kept of this.#kept) if (!kept.handle) await this.#make(door, kept)
     } catch (error) {
       door.close()
@@ -162,6 +171,12 @@ export class PodNetworks implements NodeNetwork {
     if (why && why !== this.#why)
       this.#options.warn(`this machine reaches pods only by kubectl and the kubelet, not at their addresses: ${why}`)
     this.#why = why
+  }
+
+  async #rule(door: Door): Promise<void> {
+    const file = path.join(this.#options.root, 'rules.nft')
+    await writeFile(file, this.#rules ?? '', { mode: 0o600 })
+    await door.build('rules', file)
   }
 
   async #serve(kept: Kept): Promise<Served> {

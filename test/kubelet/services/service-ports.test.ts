@@ -1,0 +1,62 @@
+/** Where the traffic of a Service goes, and the rules that lead it there. */
+import t from 'tap'
+import { rulesOf } from '../../../kubelet/services/rules.ts'
+import { servicePorts } from '../../../kubelet/services/service-ports.ts'
+import type { Service } from '../../../shared/api/types.ts'
+import type { EndpointSlice } from '../../../shared/api/workloads.ts'
+
+type Endpoints = EndpointSlice['endpoints']
+const port = { name: 'http', port: 80, protocol: 'TCP' }
+const serviceWith = (spec: Service['spec'], name = 'web'): Service => ({
+  metadata: { name, namespace: 'default' },
+  spec: { clusterIP: '10.96.0.7', ports: [port], ...spec },
+})
+const sliceWith = (endpoints: Endpoints): EndpointSlice => ({
+  metadata: { name: 'web-x', namespace: 'default' },
+  addressType: 'IPv4',
+  ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
+  endpoints,
+})
+const portsOf = (service: Service, slices: EndpointSlice[] = []) =>
+  servicePorts({ list: () => [service].values(), slices: () => slices }, 'node-1')
+const ipsOf = (endpoints: Endpoints, spec: Service['spec'] = {}) =>
+  portsOf(serviceWith(spec), [sliceWith(endpoints)])[0]?.endpoints.map(({ ip }) => ip)
+
+t.test('endpoints', (t) => {
+  const ready = { addresses: ['10.244.0.5'], nodeName: 'node-1' }
+  const other = { addresses: ['10.244.1.5'], nodeName: 'node-2', conditions: { ready: true } }
+  const ending = { addresses: ['10.244.0.6'], conditions: { ready: false, serving: true, terminating: true } }
+  const ended = { addresses: ['10.244.0.7'], conditions: { ready: false, serving: false, terminating: true } }
+  const unready = { addresses: ['10.244.0.8'], conditions: { ready: false, serving: false, terminating: false } }
+  t.same(ipsOf([ready, other, ending, unready]), ['10.244.0.5', '10.244.1.5'])
+  t.same(ipsOf([ending, ended, unready]), ['10.244.0.6'], 'what ends and still serves, where none is ready')
+  t.same(ipsOf([ready, other], { internalTrafficPolicy: 'Local' }), ['10.244.0.5'])
+  t.same(ipsOf([{ addresses: ['127.0.0.1'] }]), [], 'the machine’s loopback is out of reach')
+  t.same(portsOf(serviceWith({}), [{ ...sliceWith([ready]), addressType: 'FQDN' }])[0]?.endpoints, [])
+  t.end()
+})
+
+t.test('ports', (t) => {
+  t.same(portsOf(serviceWith({ clusterIP: 'None' })), [], 'a headless Service has none')
+  t.same(portsOf(serviceWith({}, 'kubernetes')), [], 'the API server is served otherwise')
+  const sctp = serviceWith({ ports: [{ ...port, protocol: 'SCTP' }] })
+  t.same(portsOf(sctp), [])
+  t.match(portsOf(serviceWith({ sessionAffinity: 'ClientIP' })), [{ affinitySeconds: 10_800 }])
+  t.end()
+})
+
+t.test('rules keep what clients need again, and delete the rest', (t) => {
+  const two = [5, 6].map((last) => ({ ip: `10.244.0.${last}`, port: 8080 }))
+  const served = { ip: '10.96.0.7', protocol: 'tcp' as const, port: 80, endpoints: two, affinitySeconds: 60 }
+  const first = rulesOf([served])
+  t.match(first.text, 'delete table ip kubestage\n')
+  t.equal(first.sets.size, 2)
+  const next = rulesOf([{ ...served, endpoints: two.slice(1) }], first)
+  t.notMatch(next.text, 'delete table')
+  t.equal(next.text.match(/^delete set/gm)?.length, 1)
+  t.equal(next.text.match(/^delete chain/gm)?.length, 1)
+  const none = rulesOf([{ ...served, endpoints: [] }], next)
+  t.match(none.text, 'add element ip kubestage ips { 10.96.0.7 }', 'its address is still refused')
+  t.notMatch(none.text, 'ports { 10')
+  t.end()
+})
