@@ -1,5 +1,5 @@
 /** Services with `--network pod`: pods find them by their names, and reach them at their addresses. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -71,6 +71,7 @@ t.test('a cluster whose Services have names', async (t) => {
   if (possible.files !== 'own') return skipOrFail(t, 'this machine gives pods no networks and files')
   const [kubectl] = findKubectls()
   if (!kubectl) return skipOrFail(t, 'no kubectl')
+  if (spawnSync('nft', ['--version']).status !== 0) return skipOrFail(t, 'no nft: install nftables')
   const cluster = await startTestCluster(t, '--network=pod', `--cluster-cidr=${clusterCidr}`)
   const run = (args: string[], input?: string): string =>
     execFileSync(kubectl.file, [`--kubeconfig=${cluster.kubeconfig}`, ...args], {
