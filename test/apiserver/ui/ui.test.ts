@@ -110,7 +110,7 @@ t.test('the page of an API server', async (t) => {
     const may = { cookie: String(acting.headers['set-cookie']).split(';')[0]! }
     t.match(await act(cordon, { ...may, origin: 'https://evil.example' }), { status: 403 })
     t.match(await act(cordon, { ...may, 'content-type': 'text/plain' }), { status: 400, body: { message: /json/ } })
-    t.match(await act('{', may), { status: 400, body: { message: /no JSON/ } })
+    t.match(await act('{', may), { status: 400, body: { message: /not valid JSON/ } })
     t.match(await act({ action: 'constructor' }, may), { status: 400, body: { message: /must be one of cordon/ } })
     t.match(await act({ action: 'cordon', name: '..' }, may), { status: 400, body: { message: 'name must be given' } })
     t.match(await act({ action: 'delete', name: 'x' }, may), { status: 400, body: { message: /namespace must/ } })
