@@ -101,7 +101,8 @@ async function ends(t: Test, { client }: TestCluster, program: BadProgram, mark:
   const pod = await followPod(client, { namespace, name })
   if (program.ends) await pod.until(({ status }) => status?.phase === 'Failed', 'to have ended')
   else await untilHandled(await pod.until(({ status }) => status?.phase === 'Running', 'to run'))
-  for (const pid of processesWith(`: ${mark}-stopped`)) process.kill(pid, 'SIGSTOP')
+  // Only its own test stops it: another one would do so before it handles TERM.
+  if (name === 'stopped') for (const pid of processesWith(`: ${mark}-stopped`)) process.kill(pid, 'SIGSTOP')
   await client.delete(pods, { namespace, name })
   const events = await pod.untilDeleted()
   const last = events.findLast(({ type }) => type === 'MODIFIED')?.object
