@@ -12,12 +12,12 @@ import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
 
 const spaces = ['first', 'second']
-/** Writes `<path>|<its target>|<first line>` of each log that it finds. */
+/** Writes `<path>|<its target>|<first line>` of each log that it finds. It prints nothing, or its own log would be among them. */
 const collect = (out: string, ...patterns: string[]): string => `
 while :; do
   for log in ${patterns.join(' ')}; do
     [ -e "$log" ] && echo "$log|$(readlink "$log")|$(head -n 1 "$log")"
-  done >${out}/new
+  done >${out}/new 2>/dev/null
   mv ${out}/new ${out}/seen
   sleep 0.1
 done`
@@ -86,14 +86,34 @@ async function livesOfLogs(
   places: string[],
 ) {
   const areThere = (wanted: string[], what: string) =>
-    until(() => places.every((place) => found(seen(), place).join() === wanted.join()) || undefined, { what })
+    until(() => places.every((place) => found(seen(), place).join() === wanted.join()) || undefined, { what }).catch(
+      async (error) => {
+        for (const place of places) t.comment(`${place}: ${found(seen(), place).join(', ')}`)
+        const all = await client.list<Pod>(pods, {})
+        t.comment(
+          JSON.stringify(
+            all.items.map(({ metadata, status }) => [
+              metadata.name,
+              metadata.namespace,
+              status?.phase,
+              status?.containerStatuses,
+            ]),
+          ),
+        )
+        throw error
+      },
+    )
   await areThere(expected(uids, [0, 1]), 'the logs of both runs, by namespace')
   for (const { file, target } of seen().filter(({ target }) => target)) {
     const [, space, id] = /\/talker_(\w+)_main-([0-9a-f]{64})\.log$/.exec(file) ?? []
-    const { containerStatuses } = (await client.get<Pod>(pods, { namespace: space, name: 'talker' })).status!
-    const [{ state, lastState } = {}] = containerStatuses!
-    const of = [lastState?.terminated?.containerID, containerStatuses![0]!.containerID]
-    t.equal(`containerd://${id}`, of[Number(/(\d)\.log$/.exec(target)?.[1])], `${file}: ${JSON.stringify(state)}`)
+    const [, run] = /(\d)\.log$/.exec(target) ?? []
+    const isOfRun = async (): Promise<boolean> => {
+      const { status } = await client.get<Pod>(pods, { namespace: space, name: 'talker' })
+      const [{ containerID, lastState } = {}] = status?.containerStatuses ?? []
+      return [lastState?.terminated?.containerID, containerID][Number(run)] === `containerd://${id}`
+    }
+    await until(isOfRun, { what: `run ${run} of ${space}/talker to have the ID that names ${file}` })
+    t.pass(file)
   }
   writeFileSync(join(out, 'go'), '')
   await areThere(expected(uids, [1, 2]), 'the first run’s log to go, with its link')

@@ -62,7 +62,7 @@ t.test('a probe of a pod that is gone has no result and no event', async (t) => 
     },
   }
   const prober = new Prober({
-    runtime: undefined as never,
+    runtime: {} as never,
     clock: realClock,
     events: { podEvent: () => t.fail('an event'), event: () => t.fail('an event') } as never,
     actions: counted,

@@ -30,7 +30,7 @@ t.test('a file that is a pod', async (t) => {
   const octal =
     'kind: Pod\nmetadata: {name: z}\nspec: {containers: [{name: c}], volumes: [{secret: {secretName: s, defaultMode: 0640}}]}'
   t.match(await read(octal), { spec: { volumes: [{ secret: { defaultMode: 0o640 } }] } })
-  await t.rejects(read('kind: Service\nmetadata: {name: y}'), { message: '/m/s.json is no pod' })
+  await t.rejects(read('kind: Service\nmetadata: {name: y}'), { message: '/m/s.json is not the manifest of a pod' })
   await t.rejects(read('{'), SyntaxError)
 
   const mirror = mirrorOf(pod, { name: 'n1', uid: 'u1' })
