@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { BadImage } from '../../kubelet/images/bad-image.ts'
+import { hexOf } from '../../kubelet/images/digest.ts'
 import { fullName, readName } from '../../kubelet/images/store/image-names.ts'
 import type { ImageRecord } from '../../kubelet/images/store/image-record.ts'
 import { ImageStore } from '../../kubelet/images/store/image-store.ts'
@@ -59,10 +60,9 @@ async function ls(store: ImageStore, words: string[], { output }: StoreRequest):
   return 0
 }
 
-const shortId = (id: string): string => id.slice('sha256:'.length, 'sha256:'.length + 12)
 const row = ({ name, id, config, bytes }: ImageRecord): string[] => [
   name,
-  shortId(id),
+  hexOf(id).slice(0, 12),
   String(config.layers.length),
   `${(bytes / 1e6).toFixed(1)} MB`,
 ]

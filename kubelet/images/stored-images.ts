@@ -1,10 +1,10 @@
 import { watch } from 'node:fs'
-import { join } from 'node:path'
 import { makeFolder } from '../../shared/files/make-folder.ts'
 import type { ResolvedImage } from '../runtime/container-runtime.ts'
 import type { ImageName } from '../runtime/images/image-name.ts'
 import type { ImageRecord } from './store/image-record.ts'
 import { NamedImages } from './store/named-images.ts'
+import { StoreFolders } from './store/store-folders.ts'
 
 /** Shows a kubelet the images of a store, which other processes change. */
 export class StoredImages {
@@ -14,7 +14,7 @@ export class StoredImages {
   #isWatched = false
 
   constructor(root: string) {
-    this.#names = join(root, 'names')
+    this.#names = new StoreFolders(root).names
     this.#images = new NamedImages(root)
   }
 

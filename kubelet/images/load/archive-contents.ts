@@ -32,10 +32,6 @@ class ArchiveContents implements Contents {
     this.what = what
   }
 
-  get isEmpty(): boolean {
-    return this.#documents.size === 0 && this.#layers.size === 0
-  }
-
   async add({ type, name: written, linkname, size = 0 }: Header, content: Chunks): Promise<void> {
     const name = posix.normalize(written)
     if (type === 'symlink') this.#links.set(name, posix.join(posix.dirname(name), linkname ?? ''))

@@ -1,10 +1,10 @@
 import { createReadStream, type Dirent, lstatSync, readdirSync, readlinkSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Pack, pack } from 'tar-stream'
+import { nextRoom } from '../../../shared/http/drained.ts'
 import type { Chunks } from '../chunks.ts'
 import { type Digest, digestOf } from '../digest.ts'
 import { readConfig } from '../documents.ts'
-import { drained } from '../drained.ts'
 import { thisPlatform } from '../platform.ts'
 import { readName } from '../store/image-names.ts'
 import type { ImageRecord } from '../store/image-record.ts'
@@ -73,7 +73,7 @@ async function addFile(archive: Pack, header: Parameters<Pack['entry']>[0], plac
   if (header.size !== 0) {
     // The size stands in front of the content: what is written to the file meanwhile does not count.
     for await (const chunk of createReadStream(place, { end: (header.size ?? 0) - 1 }))
-      if (!entry.write(chunk)) await drained(entry)
+      if (!entry.write(chunk)) await nextRoom(entry)
   }
   const ended = new Promise<void>((resolve, reject) => entry.once('close', resolve).once('error', reject))
   entry.end(null)

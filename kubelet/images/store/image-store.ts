@@ -4,12 +4,12 @@ import { realClock } from '../../../shared/clock/real-clock.ts'
 import { lockHolder, takeLock } from '../../../shared/files/lock.ts'
 import { makeFolder } from '../../../shared/files/make-folder.ts'
 import { BadImage } from '../bad-image.ts'
-import { type Digest, hexOf } from '../digest.ts'
+import type { Digest } from '../digest.ts'
 import type { ImageRecord } from './image-record.ts'
 import { Loading } from './loading.ts'
 import { NamedImages } from './named-images.ts'
+import { partsInUse } from './parts-in-use.ts'
 import { foldersIn, StoreFolders } from './store-folders.ts'
-import { userOf } from './users-of.ts'
 
 const lockPollMs = 20
 const lockTimeoutMs = 300_000
@@ -42,8 +42,10 @@ export class ImageStore {
     await this.#locked(() => {
       const going = new Set(images.map(({ name }) => name))
       const staying = this.images.all().filter(({ name }) => !going.has(name))
+      const userOf = partsInUse()
       for (const image of images) {
-        const pid = staying.some(({ id }) => id === image.id) ? undefined : userOf(basename(this.#place(image)))
+        const tree = basename(this.#folders.tree(image.config.layers))
+        const pid = staying.some(({ id }) => id === image.id) ? undefined : userOf(tree)
         if (pid) throw new BadImage(`a container runs ${image.name} (process ${pid}); delete its pod first`)
       }
       for (const { name } of images) rmSync(this.#folders.record(name), { force: true })
@@ -60,24 +62,20 @@ export class ImageStore {
       const parts = [this.#folders.layers, this.#folders.roots, this.#folders.blobs].flatMap((folder) =>
         foldersIn(folder).map((name) => join(folder, name)),
       )
+      const userOf = partsInUse()
       const unneeded = parts.filter((part) => !needed.has(part) && !userOf(basename(part)))
       for (const part of unneeded) this.#discard(part)
       return unneeded.filter((part) => part.startsWith(`${this.#folders.layers}/`)).length
     })
   }
 
-  #place({ config }: ImageRecord): string {
-    const [only, ...more] = config.layers
-    return only && more.length === 0 ? this.#folders.layer(only) : this.#folders.merged(config.layers)
-  }
-
   #partsOf(image: ImageRecord): string[] {
     const { id, digest, config } = image
     const blobs = [id, digest].filter((one): one is Digest => one !== undefined)
     return [
-      this.#place(image),
+      this.#folders.tree(config.layers),
       ...config.layers.map((layer) => this.#folders.layer(layer)),
-      ...blobs.map((blob) => join(this.#folders.blobs, hexOf(blob))),
+      ...blobs.map((blob) => this.#folders.blob(blob)),
     ]
   }
 

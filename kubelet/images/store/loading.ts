@@ -92,7 +92,7 @@ export class Loading {
   }
 
   #merge(diffIds: readonly Digest[], layers: readonly { files: string; facts: LayerFacts }[]): void {
-    const place = this.#folders.merged(diffIds)
+    const place = this.#folders.tree(diffIds)
     if (diffIds.length === 1 || existsSync(place)) return
     const root = this.newPlace()
     mergeLayers(layers, root)

@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ImageName } from '../../runtime/images/image-name.ts'
+import { hexOf } from '../digest.ts'
 import { fullName } from './image-names.ts'
 import type { ImageRecord } from './image-record.ts'
-import { StoreFolders } from './store-folders.ts'
+import { foldersIn, StoreFolders } from './store-folders.ts'
 
 /** Reads which images a store has. The store may not exist, and other processes may be changing it. */
 export class NamedImages {
@@ -22,11 +23,12 @@ export class NamedImages {
 
   /** Finds by the beginning of an ID, as it is shown. */
   byId(id: string): ImageRecord[] {
-    return this.all().filter((image) => image.id.slice('sha256:'.length).startsWith(id) || image.id.startsWith(id))
+    return this.all().filter((image) => hexOf(image.id).startsWith(id) || image.id.startsWith(id))
   }
 
   all(): ImageRecord[] {
-    return filesIn(this.#folders.names)
+    return foldersIn(this.#folders.names)
+      .filter((file) => /^[0-9a-f]{64}$/.test(file))
       .flatMap((file) => read(join(this.#folders.names, file)) ?? [])
       .sort((a, b) => (a.name < b.name ? -1 : 1))
   }
@@ -34,14 +36,6 @@ export class NamedImages {
   /** The folder that containers of the image see. */
   root({ config }: ImageRecord): string {
     return this.#folders.root(config.layers)
-  }
-}
-
-const filesIn = (folder: string): string[] => {
-  try {
-    return readdirSync(folder).filter((name) => /^[0-9a-f]{64}$/.test(name))
-  } catch {
-    return []
   }
 }
 

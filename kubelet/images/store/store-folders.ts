@@ -45,13 +45,16 @@ export class StoreFolders {
     return join(this.blobs, hexOf(digest))
   }
 
-  /** The tree that containers see. An image of one layer has that layer's. */
-  root(layers: readonly Digest[]): string {
+  /** The part of the store with the tree that containers see: an image of one layer has that layer's. */
+  tree(layers: readonly Digest[]): string {
     const [only, ...more] = layers
-    return only && more.length === 0 ? filesOf(this.layer(only)) : this.merged(layers)
-  }
-  merged(layers: readonly Digest[]): string {
+    if (only && more.length === 0) return this.layer(only)
     return join(this.roots, createHash('sha256').update(layers.join(' ')).digest('hex'))
+  }
+
+  /** Returns the folder of that tree, as containers mount it. */
+  root(layers: readonly Digest[]): string {
+    return layers.length === 1 ? filesOf(this.tree(layers)) : this.tree(layers)
   }
 }
 

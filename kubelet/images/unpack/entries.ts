@@ -1,7 +1,7 @@
 import { extract, type Header } from 'tar-stream'
+import { nextRoom } from '../../../shared/http/drained.ts'
 import { BadImage } from '../bad-image.ts'
 import type { Chunks } from '../chunks.ts'
-import { drained } from '../drained.ts'
 
 export type { Header }
 
@@ -36,7 +36,7 @@ export async function eachEntry(
 async function feed(chunks: Chunks, archive: ReturnType<typeof extract>): Promise<void> {
   for await (const chunk of chunks) {
     if (archive.destroyed) return
-    if (!archive.write(chunk as Buffer)) await drained(archive)
+    if (!archive.write(chunk as Buffer)) await nextRoom(archive)
   }
   archive.end(null)
 }
