@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
+import { SERVICE_LABEL } from '../shared/api/endpoint-slices.ts'
 import { advertisedAddress, serverAddressAnnotation, serverLeaseSelector } from '../shared/api/server-address.ts'
 import { ignoreNotFound, ignoring } from '../shared/api/status-error.ts'
 import type { Service } from '../shared/api/types.ts'
@@ -142,7 +143,7 @@ function sliceOf({ subsets: [subset] = [] }: Endpoints): EndpointSlice {
   const family = all.every((address) => isIP(address) === 6) ? 6 : 4
   const addresses = all.filter((address) => isIP(address) === family)
   return {
-    metadata: { namespace, name, labels: { 'kubernetes.io/service-name': name } },
+    metadata: { namespace, name, labels: { [SERVICE_LABEL]: name } },
     addressType: family === 6 ? 'IPv6' : 'IPv4',
     endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
     ports: subset?.ports ?? [],

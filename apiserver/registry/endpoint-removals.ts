@@ -1,3 +1,4 @@
+import { SERVICE_LABEL } from '../../shared/api/endpoint-slices.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -25,7 +26,6 @@ interface EndpointSlice extends KubeObject {
 
 /** At most this many pods are remembered; the oldest are forgotten first. */
 const maxPods = 10_000
-const SERVICE_LABEL = 'kubernetes.io/service-name'
 
 /** Learns of removals from writes to EndpointSlices by any client. It sends no request, and no request waits for it. */
 export function startEndpointRemovals({ storage, clock }: { storage: Storage; clock: Clock }): EndpointRemovals {

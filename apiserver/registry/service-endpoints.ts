@@ -1,4 +1,5 @@
 import type { V1EndpointSlice, V1Endpoints } from '@kubernetes/client-node'
+import { isReadyEndpoint, SERVICE_LABEL } from '../../shared/api/endpoint-slices.ts'
 import type { Wire } from '../../shared/api/types.ts'
 import type { Lookup, LookupAll } from '../kind/lookup.ts'
 
@@ -20,7 +21,7 @@ export function endpointAddresses(
   )
   if (known.length > 0) return known
   const slices = [...lookupAll({ group: 'discovery.k8s.io', plural: 'endpointslices' }, namespace)]
-    .filter(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === name)
+    .filter(({ metadata }) => metadata.labels?.[SERVICE_LABEL] === name)
     .map((slice) => slice as unknown as Wire<V1EndpointSlice>)
   // The API writes an empty list as null.
   return slices.flatMap(({ endpoints: ready, ports }) =>
@@ -28,7 +29,7 @@ export function endpointAddresses(
       .filter((port) => (port.name ?? '') === portName && port.port !== undefined)
       .flatMap(({ port = 0 }) =>
         (ready ?? [])
-          .filter(({ conditions }) => conditions?.ready !== false)
+          .filter(isReadyEndpoint)
           .flatMap(({ addresses }) => addresses.slice(0, 1).map((address) => ({ address, port }))),
       ),
   )

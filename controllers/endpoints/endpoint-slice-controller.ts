@@ -1,3 +1,4 @@
+import { SERVICE_LABEL } from '../../shared/api/endpoint-slices.ts'
 import { isStatus } from '../../shared/api/status-error.ts'
 import type { Service } from '../../shared/api/types.ts'
 import type { EndpointSlice } from '../../shared/api/workloads.ts'
@@ -7,7 +8,7 @@ import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { Expectations } from '../workloads/expectations.ts'
 import { followEndpointPods, podsOf, selectorOf } from './service-pods.ts'
-import { MANAGED_BY_LABEL, MANAGER, planSlices, SERVICE_LABEL } from './slices.ts'
+import { MANAGED_BY_LABEL, MANAGER, planSlices } from './slices.ts'
 
 /** Keeps the EndpointSlices of services. Upstream: pkg/controller/endpointslice. */
 export function startEndpointSliceController(

@@ -1,3 +1,4 @@
+import { SERVICE_LABEL } from '../../shared/api/endpoint-slices.ts'
 import { isStatus } from '../../shared/api/status-error.ts'
 import type { Service } from '../../shared/api/types.ts'
 import type { EndpointSlice, Endpoints } from '../../shared/api/workloads.ts'
@@ -14,7 +15,7 @@ import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import { Expectations } from '../workloads/expectations.ts'
 import { isMirrored, MIRROR_MANAGER, planMirror } from './mirrored-slices.ts'
-import { MANAGED_BY_LABEL, SERVICE_LABEL } from './slices.ts'
+import { MANAGED_BY_LABEL } from './slices.ts'
 
 /**
  * Mirrors the Endpoints of services without a selector into EndpointSlices. Upstream:

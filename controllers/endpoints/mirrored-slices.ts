@@ -1,8 +1,9 @@
 import { isIP } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
+import { SERVICE_LABEL } from '../../shared/api/endpoint-slices.ts'
 import type { EndpointSlice, Endpoints } from '../../shared/api/workloads.ts'
 import { controllerReference } from '../workloads/ownership.ts'
-import { MANAGED_BY_LABEL, SERVICE_LABEL, type SlicesPlan } from './slices.ts'
+import { MANAGED_BY_LABEL, type SlicesPlan } from './slices.ts'
 
 export const MIRROR_MANAGER = 'endpointslicemirroring-controller.k8s.io'
 const SKIP_LABEL = 'endpointslice.kubernetes.io/skip-mirror'

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { type Endpoint, SERVICE_LABEL } from '../../shared/api/endpoint-slices.ts'
 import type { Service } from '../../shared/api/types.ts'
 import type { EndpointSlice } from '../../shared/api/workloads.ts'
 import type { TrimmedNode } from '../trimmed-node.ts'
@@ -7,15 +8,12 @@ import { controllerReference } from '../workloads/ownership.ts'
 import { isReady } from '../workloads/pod-states.ts'
 import { type EndpointPort, hostnameOf, isHeadless, portsOn, referenceTo } from './service-pods.ts'
 
-export const SERVICE_LABEL = 'kubernetes.io/service-name'
 export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by'
 export const MANAGER = 'endpointslice-controller.k8s.io'
 const HEADLESS_LABEL = 'service.kubernetes.io/headless'
 const ZONE_LABEL = 'topology.kubernetes.io/zone'
 /** Upstream's default of --max-endpoints-per-slice. */
 const MAX_ENDPOINTS = 100
-
-type Endpoint = NonNullable<EndpointSlice['endpoints']>[number]
 
 export interface SlicesInput {
   service: Service

@@ -1,8 +1,9 @@
 import type { StringAnswer as Plain, SrvAnswer } from 'dns-packet'
+import { type Endpoint, isReadyEndpoint } from '../../shared/api/endpoint-slices.ts'
 import type { Service } from '../../shared/api/types.ts'
 import type { EndpointSlice } from '../../shared/api/workloads.ts'
 import { CLUSTER_DOMAIN } from '../pod/cluster-domain.ts'
-import { type ClusterServices, type Endpoint, isReadyEndpoint, serviceOf } from '../services/cluster-services.ts'
+import { type ClusterServices, serviceOf } from '../services/cluster-services.ts'
 
 export type ZoneServices = Pick<ClusterServices, 'service' | 'slices' | 'withClusterIP' | 'slicesWith' | 'hasNamespace'>
 export type Answer = Plain | SrvAnswer

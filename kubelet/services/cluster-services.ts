@@ -1,3 +1,4 @@
+import { SERVICE_LABEL } from '../../shared/api/endpoint-slices.ts'
 import type { Service } from '../../shared/api/types.ts'
 import type { EndpointSlice } from '../../shared/api/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
@@ -10,11 +11,6 @@ export interface ClusterServicesOptions {
   clock: Clock
   onError(error: unknown): void
 }
-
-export type Endpoint = NonNullable<EndpointSlice['endpoints']>[number]
-
-/** Upstream: discovery/v1 LabelServiceName. */
-const SERVICE_NAME = 'kubernetes.io/service-name'
 
 /** Knows the Services of the cluster and what is behind them. A kubelet without networks of pods has none. */
 export class ClusterServices {
@@ -34,7 +30,7 @@ export class ClusterServices {
       ...options,
       resource: endpointSlices,
       indexes: {
-        service: ({ metadata }) => [`${metadata.namespace}/${metadata.labels?.[SERVICE_NAME]}`],
+        service: ({ metadata }) => [`${metadata.namespace}/${metadata.labels?.[SERVICE_LABEL]}`],
         address: ({ endpoints }) => (endpoints ?? []).flatMap(({ addresses }) => addresses),
       },
     })
@@ -81,7 +77,4 @@ export class ClusterServices {
 }
 
 /** Returns the name of the Service to which a slice belongs. */
-export const serviceOf = ({ metadata }: EndpointSlice): string => metadata.labels?.[SERVICE_NAME] ?? ''
-
-/** Returns true for an endpoint that takes requests: one that does not say is ready. */
-export const isReadyEndpoint = ({ conditions }: Endpoint): boolean => conditions?.ready !== false
+export const serviceOf = ({ metadata }: EndpointSlice): string => metadata.labels?.[SERVICE_LABEL] ?? ''

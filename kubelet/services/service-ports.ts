@@ -1,6 +1,7 @@
+import { type Endpoint, isReadyEndpoint } from '../../shared/api/endpoint-slices.ts'
 import type { Service } from '../../shared/api/types.ts'
 import type { EndpointSlice } from '../../shared/api/workloads.ts'
-import { type ClusterServices, type Endpoint, isReadyEndpoint } from './cluster-services.ts'
+import type { ClusterServices } from './cluster-services.ts'
 
 /** A port of a cluster IP, and where its traffic goes. */
 export interface ServicePort {
