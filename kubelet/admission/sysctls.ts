@@ -1,4 +1,4 @@
-import { safeSysctls, sysctlName } from '../../shared/api/safe-sysctls.ts'
+import { isOfNetwork, safeSysctls, sysctlName } from '../../shared/api/safe-sysctls.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Rejection } from '../pod/rejection.ts'
 
@@ -19,7 +19,7 @@ const ipcSysctls = /^(kernel\.(sem|shm(all|max|mni|_rmid_forced)?|msg(max|mnb|mn
  */
 export function sysctlNamespace(pattern: string): 'net' | 'ipc' | undefined {
   const name = sysctlName(pattern).replace(/\*.*/, '')
-  return name.startsWith('net.') ? 'net' : ipcSysctls.test(name) ? 'ipc' : undefined
+  return isOfNetwork(name) ? 'net' : ipcSysctls.test(name) ? 'ipc' : undefined
 }
 
 /**

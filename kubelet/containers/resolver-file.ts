@@ -37,24 +37,19 @@ export function resolverFile(
   machine: string,
   cluster?: string,
 ): string {
-  const linesOf = (text: string) => text.split('\n').map((line) => line.trim().split(/\s+/))
-  const searched =
-    linesOf(machine)
-      .filter(([first]) => first === 'search')
-      .at(-1)
-      ?.slice(1) ?? []
-  const first = ['nameserver', cluster ?? '']
+  const own = dnsPolicy === 'None' && !cluster ? noWords : wordsOf(machine)
   const services = `svc.${CLUSTER_DOMAIN}`
-  const search = ['search', `${metadata.namespace}.${services}`, services, CLUSTER_DOMAIN, ...searched]
-  const inCluster = [first, search, ['options', 'ndots:5']]
-  const lines = cluster ? inCluster : linesOf(dnsPolicy === 'None' ? '' : machine)
-  const said = (keyword: string) => lines.filter(([first]) => first === keyword).map(([, ...words]) => words)
-  const servers = new Set([...said('nameserver').flat(), ...(dnsConfig.nameservers ?? [])])
-  const searches = new Set([...(said('search').at(-1) ?? []), ...(dnsConfig.searches ?? [])])
+  const base = cluster
+    ? {
+        servers: [cluster],
+        searches: [`${metadata.namespace}.${services}`, services, CLUSTER_DOMAIN, ...own.searches],
+        options: ['ndots:5'],
+      }
+    : own
+  const servers = new Set([...base.servers, ...(dnsConfig.nameservers ?? [])])
+  const searches = new Set([...base.searches, ...(dnsConfig.searches ?? [])])
   const options = new Map([
-    ...said('options')
-      .flat()
-      .map((option) => [option.split(':')[0] ?? '', option] as const),
+    ...base.options.map((option) => [option.split(':')[0] ?? '', option] as const),
     ...(dnsConfig.options ?? []).map(({ name = '', value }) => [name, value ? `${name}:${value}` : name] as const),
   ])
   return [
@@ -64,4 +59,19 @@ export function resolverFile(
   ]
     .map((words) => `${words.join(' ')}\n`)
     .join('')
+}
+
+interface Words {
+  servers: string[]
+  searches: string[]
+  options: string[]
+}
+
+const noWords: Words = { servers: [], searches: [], options: [] }
+
+/** Of several lines of search domains the last counts. */
+function wordsOf(text: string): Words {
+  const lines = text.split('\n').map((line) => line.trim().split(/\s+/))
+  const said = (keyword: string) => lines.filter(([first]) => first === keyword).map(([, ...words]) => words)
+  return { servers: said('nameserver').flat(), searches: said('search').at(-1) ?? [], options: said('options').flat() }
 }

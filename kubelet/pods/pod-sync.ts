@@ -1,3 +1,4 @@
+import { type HostPort, hostPortsOf } from '../../shared/api/host-ports.ts'
 import { isTerminalPhase } from '../../shared/api/pod-phase.ts'
 import { sysctlName } from '../../shared/api/safe-sysctls.ts'
 import type { Container, Pod } from '../../shared/api/types.ts'
@@ -13,7 +14,7 @@ import type { RestartAll } from '../ending/restart-all.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { isSidecar } from '../pod/container-kinds.ts'
 import type { ProbeVerdicts } from '../prober/probe-verdicts.ts'
-import type { ContainerRecord, ContainerRuntime, HostPort, Sandbox, Sysctl } from '../runtime/container-runtime.ts'
+import type { ContainerRecord, ContainerRuntime, Sandbox, Sysctl } from '../runtime/container-runtime.ts'
 import type { RuntimeCache } from '../runtime/runtime-cache.ts'
 import { type RuntimePod, readySandbox } from '../runtime/runtime-pod.ts'
 import type { PodStatuses } from '../status/pod-statuses.ts'
@@ -145,7 +146,7 @@ export class PodSync {
         hostPID: pod.spec.hostPID ?? false,
         hostIPC: pod.spec.hostIPC ?? false,
         ...sysctlsOf(pod),
-        ...hostPortsOf(pod),
+        ...servedHostPorts(pod),
         annotations: {},
       })
       statuses.sandboxReady(pod)
@@ -226,11 +227,9 @@ function sysctlsOf({ spec }: Pod): { sysctls?: Sysctl[] } {
   return sysctls.length > 0 ? { sysctls: sysctls.map(({ name, value }) => ({ name: sysctlName(name), value })) } : {}
 }
 
-function hostPortsOf({ spec }: Pod): { hostPorts?: HostPort[] } {
-  const hostPorts = spec.containers
-    .flatMap(({ ports = [] }) => ports)
-    .filter(({ hostPort, protocol = 'TCP' }) => hostPort && protocol === 'TCP')
-    .map(({ hostIP, hostPort = 0, containerPort }) => ({ ...(hostIP && { hostIP }), hostPort, containerPort }))
+/** Only TCP is passed on. */
+function servedHostPorts(pod: Pod): { hostPorts?: HostPort[] } {
+  const hostPorts = hostPortsOf(pod).filter(({ protocol }) => protocol === 'TCP')
   return hostPorts.length > 0 ? { hostPorts } : {}
 }
 

@@ -1,4 +1,5 @@
 import type { Duplex, Readable, Writable } from 'node:stream'
+import type { HostPort } from '../../shared/api/host-ports.ts'
 import type { ContainerLimitName } from '../container-limits.ts'
 import type { NodeNetwork } from './network/node-network.ts'
 
@@ -234,13 +235,6 @@ export interface SandboxConfig {
   hostPorts?: HostPort[]
   /** Opaque to the runtime; given back by `list`. */
   annotations: Record<string, string>
-}
-/** A port of the machine, and the port of a pod to which it leads. */
-export interface HostPort {
-  /** Names the address of the machine; without it, it is all of them. */
-  hostIP?: string
-  hostPort: number
-  containerPort: number
 }
 /** `name` with dots. */
 export interface Sysctl {

@@ -14,6 +14,9 @@ export const safeSysctls = new Set([
   'net.ipv4.tcp_wmem',
 ])
 
+/** Says whether a kernel parameter, by its name with dots, is one of a network namespace. */
+export const isOfNetwork = (name: string): boolean => name.startsWith('net.')
+
 /**
  * `kernel/shm_rmid_forced` is `kernel.shm_rmid_forced`; the first separator decides. Upstream: NormalizeName in
  * k8s.io/component-helpers.

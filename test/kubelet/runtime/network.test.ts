@@ -159,7 +159,7 @@ t.test('two pods that listen on one port of all addresses', async (t) => {
 
   await t.test('a port of the machine leads to a pod, until that ends', async (t) => {
     const hostPort = await freePort()
-    const hostPorts = [{ hostIP: '127.0.0.1', hostPort, containerPort: 80 }]
+    const hostPorts = [{ ip: '127.0.0.1', protocol: 'TCP', port: hostPort, containerPort: 80 }]
     const sandbox = await runtime.startSandbox({ ...one, podUid: 'ports', name: 'ports', hostPorts })
     const id = await run(node, runtime, sandbox, web('ports'))
     const asked = () => onMachine(hostPort).catch(() => '')

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import { AddressRange } from '../../../../shared/api/address-range.ts'
+import { isOfNetwork } from '../../../../shared/api/safe-sysctls.ts'
 import type { Clock } from '../../../../shared/clock/clock.ts'
 import {
   type PodAddressing,
@@ -200,4 +201,4 @@ export class Sandboxes {
 export const networkOf = ({ id, ownNetwork }: Sandbox): { networkOf?: string } => (ownNetwork ? { networkOf: id } : {})
 
 /** Parameters of the network are set with it. */
-const sysctlsOfIpc = ({ sysctls = [] }: Sandbox): Sysctl[] => sysctls.filter(({ name }) => !name.startsWith('net.'))
+const sysctlsOfIpc = ({ sysctls = [] }: Sandbox): Sysctl[] => sysctls.filter(({ name }) => !isOfNetwork(name))

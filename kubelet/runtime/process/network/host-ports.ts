@@ -18,12 +18,12 @@ export class HostPorts {
 
   /** Opens those of a pod. Rejects when one is taken; then none of them is open. */
   async open({ id, ip, hostPorts = [] }: Sandbox): Promise<void> {
-    for (const { hostIP = '0.0.0.0', hostPort, containerPort } of hostPorts) {
+    for (const { ip: hostIP, port, containerPort } of hostPorts) {
       const to = { host: ip, port: containerPort, timeoutMs: CONNECT_MS }
       const server = createServer({ allowHalfOpen: true }, (socket) => this.#pass(socket, to))
       this.#servers.set(id, [...(this.#servers.get(id) ?? []), server])
       try {
-        await once(server.listen(hostPort, hostIP), 'listening')
+        await once(server.listen(port, hostIP), 'listening')
       } catch (error) {
         this.close(id)
         throw error

@@ -3,8 +3,9 @@ import { writeFile } from 'node:fs/promises'
 import type { Server, Socket } from 'node:net'
 import path from 'node:path'
 import type { AddressRange } from '../../../../shared/api/address-range.ts'
+import { isOfNetwork } from '../../../../shared/api/safe-sysctls.ts'
 import type { Clock } from '../../../../shared/clock/clock.ts'
-import type { Sandbox, Sysctl } from '../../container-runtime.ts'
+import type { Sandbox } from '../../container-runtime.ts'
 import type { NetworkPlace, NodeNetwork, Served } from '../../network/node-network.ts'
 import type { ShimConnection } from '../shim/connection.ts'
 import { Door } from './door.ts'
@@ -62,7 +63,9 @@ export class PodNetworks implements NodeNetwork {
     const range = this.#range
     if (!range) throw new Error('the range of addresses is not known yet')
     const [door, file] = await Promise.all([this.#open(), this.#options.shim().network(id)])
-    const settings = sysctls.filter(isOfNetwork).map(({ name, value }) => `${name.replaceAll('.', '/')}=${value}`)
+    const settings = sysctls
+      .filter(({ name }) => isOfNetwork(name))
+      .map(({ name, value }) => `${name.replaceAll('.', '/')}=${value}`)
     await door.build('pod', file, ip, range.at(0), ...settings)
     this.#pods.add(ip)
     await this.#hostPorts.open(sandbox)
@@ -204,8 +207,6 @@ const MARGIN_MS = 1_000
 
 /** The bridge has the first address, and the machine the last. */
 const machineAddress = (range: AddressRange): string => range.at(range.size - 1)
-
-const isOfNetwork = ({ name }: Sysctl): boolean => name.startsWith('net.')
 
 async function linkMachine(door: Door, name: string, range: AddressRange): Promise<string | undefined> {
   try {
