@@ -11,14 +11,13 @@ import type { Node, Pod } from '../../shared/api/types.ts'
 import { nodes, pods } from '../../shared/client/resources.ts'
 import { kubeletPid, startCommand, startTestCluster } from '../harness/cluster.ts'
 import { findKubectls } from '../harness/kubectl.ts'
+import { ownPodRange } from '../harness/own-pod-range.ts'
 import { getText, isReady, podOf } from '../harness/pods.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
 
 const namespace = 'default'
-/** Of its own, for clusters that run beside this one. */
-const clusterCidr = `10.${150 + (process.pid % 50)}.${Math.floor(process.pid / 50) % 250}.0/24`
-const prefix = clusterCidr.replace(/0\/24$/, '')
+const prefix = ownPodRange.replace(/0\/24$/, '')
 const server = (code: number, words: string) => [
   process.execPath,
   '-e',
@@ -30,7 +29,7 @@ const askApi = `const fs = require('fs'); const at = '/var/run/secrets/kubernete
 t.test('a cluster whose pods have networks', async (t) => {
   const possible = await possibleIsolation({ rootDir: t.testdir() })
   if (possible.files !== 'own') return skipOrFail(t, 'this machine gives pods no networks and files')
-  const cluster = await startTestCluster(t, '--network=pod', `--cluster-cidr=${clusterCidr}`)
+  const cluster = await startTestCluster(t, '--network=pod', `--cluster-cidr=${ownPodRange}`)
   const { client, stateDir } = cluster
   const link = linkName(join(stateDir, 'kubelet', 'runtime'))
   const create = (name: string, command: string[], more: Partial<Parameters<typeof podOf>[0]> = {}) =>
@@ -72,7 +71,7 @@ t.test('a cluster whose pods have networks', async (t) => {
     [true, true],
   )
   const node = await client.get<Node>(nodes, { name: 'node-1' })
-  t.match(node.spec, { podCIDR: clusterCidr, podCIDRs: [clusterCidr] })
+  t.match(node.spec, { podCIDR: ownPodRange, podCIDRs: [ownPodRange] })
   t.match(node.metadata.labels, { 'kubestage.dev/network': 'pod' })
 
   t.equal(inPod('bad', ...ask(good.status?.podIP)).trim(), 'good', 'a pod reaches another')

@@ -6,11 +6,10 @@ import t from 'tap'
 import { possibleIsolation } from '../../kubelet/runtime/process/index.ts'
 import { startTestCluster } from '../harness/cluster.ts'
 import { findKubectls } from '../harness/kubectl.ts'
+import { ownPodRange } from '../harness/own-pod-range.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
 
-/** Of its own, for clusters that run beside this one. */
-const clusterCidr = `10.${100 + (process.pid % 50)}.${Math.floor(process.pid / 50) % 250}.0/24`
 const server = `
 const http = require('http'); const fs = require('fs')
 process.on('SIGTERM', () => process.exit(0))
@@ -72,7 +71,7 @@ t.test('a cluster whose Services have names', async (t) => {
   const [kubectl] = findKubectls()
   if (!kubectl) return skipOrFail(t, 'no kubectl')
   if (spawnSync('nft', ['--version']).status !== 0) return skipOrFail(t, 'no nft: install nftables')
-  const cluster = await startTestCluster(t, '--network=pod', `--cluster-cidr=${clusterCidr}`)
+  const cluster = await startTestCluster(t, '--network=pod', `--cluster-cidr=${ownPodRange}`)
   const run = (args: string[], input?: string): string =>
     execFileSync(kubectl.file, [`--kubeconfig=${cluster.kubeconfig}`, ...args], {
       encoding: 'utf8',
