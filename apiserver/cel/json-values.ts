@@ -105,15 +105,22 @@ function keyedItems(schema: JSONSchemaProps): KeyedItems | undefined {
   if (kind === 'set') return { isSet: true, idOf: identityOf }
   const keys = (schema['x-kubernetes-list-map-keys'] ?? []).map((key) => escapeName(key) ?? key)
   if (kind !== 'map' || keys.length === 0) return undefined
-  return {
-    isSet: false,
-    idOf: (item) =>
-      item instanceof StructValue ? keys.map((key) => identityOf(item.get(key))).join() : identityOf(item),
-  }
+  const [key] = keys
+  const ofFields = (item: StructValue): unknown =>
+    keys.length === 1 ? identityOf(item.get(key!)) : keys.map((key) => identityText(item.get(key))).join()
+  return { isSet: false, idOf: (item) => (item instanceof StructValue ? ofFields(item) : identityOf(item)) }
 }
-function identityOf(item: unknown): string {
+/** The cost of looking an item up, beside reading it. */
+const LOOK_UP = 0.2
+/** Texts and numbers tell themselves apart; no text begins as those of other items do. */
+function identityOf(item: unknown): unknown {
+  if (typeof item !== 'string' && typeof item !== 'bigint') return `\0${identityText(item)}`
+  charge(LOOK_UP + (typeof item === 'string' ? item.length * TRAVERSAL : 0))
+  return item
+}
+function identityText(item: unknown): string {
   const id = sortedJson(item instanceof JsonStruct ? item.json : typeof item === 'bigint' ? `${item}n` : item)
-  charge(id.length * TRAVERSAL)
+  charge(LOOK_UP + id.length * TRAVERSAL)
   return id
 }
 

@@ -64,7 +64,7 @@ export const patternWeight = (pattern: string): number => (compiled.has(pattern)
  */
 export function patternCost(pattern: string, length: number): number {
   const entry = compile(pattern)
-  return entry instanceof Error ? 0 : length * entry.programSize() * 0.05
+  return entry instanceof Error ? 0 : length * (0.2 + entry.programSize() * 0.05)
 }
 
 /** Returns Go's error for a pattern that does not compile; undefined if the pattern compiles. */

@@ -21,13 +21,16 @@ const MODULUS = 'modulus by zero'
 /** Lists that are sets or maps by keys merge: items of the right replace those of the left. */
 export function addLists(left: unknown[], right: unknown[]): unknown[] {
   const keys = keysOf(left)
-  if (keys === undefined) return [...left, ...right]
-  const merged = new Map(left.map((item) => [keys.idOf(item), item]))
+  if (keys === undefined) return left.concat(right)
+  const merged = left.slice()
+  const places = new Map(left.map((item, index) => [keys.idOf(item), index]))
   for (const item of right) {
     const id = keys.idOf(item)
-    if (!keys.isSet || !merged.has(id)) merged.set(id, item)
+    const place = places.get(id)
+    if (place === undefined) places.set(id, merged.push(item) - 1)
+    else if (!keys.isSet) merged[place] = item
   }
-  return withKeys([...merged.values()], keys)
+  return withKeys(merged, keys)
 }
 
 const BOOLS = new Map([

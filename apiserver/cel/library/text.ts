@@ -120,7 +120,7 @@ const matches = (text: string, pattern: string): boolean => matching(pattern, ()
 const findAll = (text: string, pattern: string, limit = -1n): string[] =>
   matching(pattern, () => findMatches(pattern, text, limit < 0n ? undefined : Number(limit), () => charge(FINDING)))
 /** Of each match that is made. */
-const FINDING = 1
+const FINDING = 3
 /** Adds quotes and escapes. */
 function quoted(text: string): string {
   charge(text.length * TRAVERSAL)

@@ -92,7 +92,7 @@ function partsIn(value: Timestamp, zone: string): Date {
     const minutes = Number(offset[2]) * 60 + Number(offset[3])
     return new Date(value.date.getTime() + (offset[1] === '-' ? -minutes : minutes) * 60_000)
   }
-  charge(ZONE_COST)
+  charge(formats.has(zone) ? ZONE_COST : NEW_ZONE_COST)
   const format = formatOf(zone)
   if (format === undefined) throw new CelError(`unknown time zone ${zone}`)
   const text = format.formatToParts(value.date)
@@ -102,6 +102,8 @@ function partsIn(value: Timestamp, zone: string): Date {
 
 /** Of a time in a zone that has a name, beside the call. */
 const ZONE_COST = 20
+/** The same if the zone, or that there is none, is not known yet. */
+const NEW_ZONE_COST = 500
 const MAX_ZONES = 100
 const formats = new Map<string, Intl.DateTimeFormat | undefined>()
 /** undefined: there is no such zone. */

@@ -9,7 +9,8 @@ import { defaultWorkLimits } from '../../../apiserver/work-limits.ts'
 
 const text: JSONSchemaProps = { type: 'string' }
 const list: JSONSchemaProps = { type: 'array', items: text }
-const properties = { s: text, p: text, l: list, m: list, bytes: { type: 'string', format: 'byte' } }
+const set: JSONSchemaProps = { ...list, 'x-kubernetes-list-type': 'set' }
+const properties = { s: text, p: text, l: list, m: list, set, bytes: { type: 'string', format: 'byte' } }
 const CANCELLED = /'operation cancelled: actual cost limit exceeded': no further validation rules will be run/
 /** A single call may cost more than all rules together may. */
 const STOPPED = /actual cost limit exceeded|running out of cost budget/
@@ -22,6 +23,8 @@ function check(rules: string[], value: object, message?: string): string[] {
 
 const long = 'abcdefghij'.repeat(100_000)
 const words = Array.from({ length: 100_000 }, (_, index) => `w${index}`)
+const zones = Intl.supportedValuesOf('timeZone')
+const TIME = "timestamp('2024-05-06T07:08:09Z')"
 const cases: [name: string, rule: string, value: object][] = [
   ['indexOf of each character', "self.s.split('').all(c, self.s.indexOf(c) >= 0)", { s: long.slice(0, 60_000) }],
   [
@@ -52,6 +55,10 @@ const cases: [name: string, rule: string, value: object][] = [
   ['a pattern that repeats', 'self.s.matches("(a?){20}a{20}$")', { s: 'a'.repeat(1_000_000) }],
   ['a pattern of the object', 'self.s.matches(self.p)', { s: 'a', p: 'a{1000}'.repeat(10_000) }],
   ['every match', 'self.s.findAll(".").size() > 0', { s: long }],
+  ['unknown time zones', `self.l.all(a, ${TIME}.getHours(a) == 0 || true)`, { l: words }],
+  ['known time zones', `self.l.all(a, ${TIME}.getHours(a) >= 0)`, { l: words.map((_, index) => zones[index % 150]) }],
+  ['unions of sets', 'self.l.all(a, (self.set + self.l).size() > 0)', { l: words, set: words }],
+  ['the last of the texts', 'self.l.all(a, self.l.max() != "")', { l: words.map((word) => `😀${word}`) }],
 ]
 for (const [name, rule, value] of cases)
   t.test(name, async (t) => {
