@@ -11,7 +11,7 @@ export const unattended: Readonly<Record<string, string>> = {
   'storage.k8s.io/VolumeAttachment': 'nothing is attached',
   'storage.k8s.io/VolumeAttributesClass': 'no volume is modified',
   'networking.k8s.io/Ingress': 'nothing is routed',
-  'networking.k8s.io/NetworkPolicy': stored,
+  'networking.k8s.io/NetworkPolicy': 'enforced with `--network pod`',
   'networking.k8s.io/ServiceCIDR': 'no addresses are taken from it',
   'resource.k8s.io/ResourceClaim': 'no devices are allocated',
   'resource.k8s.io/ResourceClaimTemplate': 'no claims are made of it',

@@ -95,7 +95,7 @@ const pods: Rule = (question) => {
   const { subresource = '', name } = resource
   if (subresource === '' && verb === 'get') return getRelated(question)
   if (subresource === '' && (verb === 'list' || verb === 'watch')) {
-    if (selectsOwn(question)) return true
+    if (selectsOwn(question) || selectsNetworked(question)) return true
     return name ? related(question) : 'can only list/watch pods with spec.nodeName field selector'
   }
   return (Object.hasOwn(podVerbs, subresource) && podVerbs[subresource]?.includes(verb)) || refused
@@ -117,8 +117,10 @@ const rules = new Map<string, Rule>([
   ['pods', pods],
   // Beyond upstream: the records that our kubelet writes. Which ones is left to NodeRestriction.
   ['terminations.kubestage.dev', ({ verb, resource }) => (verb === 'create' && !resource.subresource) || refused],
-  // Beyond upstream: our kubelet is the node's proxy and resolver, too.
+  // Beyond upstream: our kubelet is the node's proxy and resolver, too, and its network plugin.
   ['endpointslices.discovery.k8s.io', ({ verb }) => ['list', 'watch'].includes(verb) || refused],
+  ['networkpolicies.networking.k8s.io', ({ verb }) => ['list', 'watch'].includes(verb) || refused],
+  ['namespaces', ({ verb, resource }) => (['list', 'watch'].includes(verb) && !resource.name) || refused],
 ])
 
 /** Of what is not divided between nodes. */
@@ -135,6 +137,12 @@ function selectsOwn({ nodeName, resource: { fieldSelector = '' } }: Question): b
     ({ field, equal, value }) => field === 'spec.nodeName' && equal && value === nodeName,
   )
 }
+
+/** Beyond upstream: policies mean all pods that have networks. Upstream: the network plugin has a user of its own. */
+const selectsNetworked = ({ resource: { fieldSelector = '' } }: Question): boolean =>
+  selectorOf(fieldSelector).some(
+    ({ field, equal, value }) => field === 'spec.hostNetwork' && equal && value === 'false',
+  )
 
 /** One that is malformed selects nothing: the request itself is refused for it later. */
 function selectorOf(text: string): FieldSelector {

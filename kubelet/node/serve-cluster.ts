@@ -50,6 +50,8 @@ export async function serveCluster(options: ServeClusterOptions): Promise<Served
     )
     const { ServiceProxy } = await import('../services/service-proxy.ts')
     served.push(new ServiceProxy({ network, clock, nodeName, services: known, warn }))
+    const { PolicyEnforcer } = await import('../policies/policy-enforcer.ts')
+    served.push(new PolicyEnforcer({ network, client, clock, dns, warn }))
   } catch (error) {
     close()
     throw error

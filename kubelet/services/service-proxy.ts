@@ -58,7 +58,7 @@ export class ServiceProxy implements Served {
     try {
       if (described !== this.#last) {
         const rules = rulesOf(ports, this.#before)
-        await network.useRules(rules.text)
+        await network.useRules('services', rules.text)
         this.#before = rules
         this.#last = described
       }

@@ -36,8 +36,10 @@ export class AddressRange {
   }
 }
 
-const numberOf = (address: string): number =>
+/** Returns an IPv4 address as a number. */
+export const numberOf = (address: string): number =>
   address.split('.').reduce((number, part) => number * 256 + Number(part), 0)
 
-const textOf = (number: number): string =>
+/** Returns the IPv4 address of a number. */
+export const textOf = (number: number): string =>
   [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.')

@@ -20,6 +20,7 @@ export const terminations: Resource = { group: 'kubestage.dev', version: 'v1', p
 export const flowSchemas: Resource = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1', plural: 'flowschemas' }
 export const priorityLevels: Resource = { ...flowSchemas, plural: 'prioritylevelconfigurations' }
 export const ipAddresses: Resource = { group: 'networking.k8s.io', version: 'v1', plural: 'ipaddresses' }
+export const networkPolicies: Resource = { group: 'networking.k8s.io', version: 'v1', plural: 'networkpolicies' }
 export const storageClasses: Resource = { group: 'storage.k8s.io', version: 'v1', plural: 'storageclasses' }
 export const volumeAttributesClasses: Resource = {
   group: 'storage.k8s.io',

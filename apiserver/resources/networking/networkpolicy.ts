@@ -1,5 +1,4 @@
-import type { V1NetworkPolicySpec } from '@kubernetes/client-node'
-import type { ObjectMeta, Wire } from '../../../shared/api/types.ts'
+import type { NetworkPolicy, NetworkPolicySpec, PolicyPeer, PolicyPort } from '../../../shared/api/network-policy.ts'
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
@@ -9,15 +8,6 @@ import { portName, portNumber } from '../../validation/names.ts'
 import { reject } from '../parts/messages.ts'
 import { plain } from '../parts/plain.ts'
 import { selectorText } from '../parts/workload.ts'
-
-type Generated = Wire<V1NetworkPolicySpec>
-type Port = NonNullable<NonNullable<Generated['egress']>[number]['ports']>[number]
-type Peer = NonNullable<NonNullable<Generated['egress']>[number]['to']>[number]
-type Spec = Omit<Generated, 'ingress'> & { ingress?: { ports?: Port[]; from?: Peer[] }[] }
-interface NetworkPolicy {
-  metadata: ObjectMeta
-  spec?: Spec
-}
 
 export const networkpolicy = plain<NetworkPolicy>({
   group: 'networking.k8s.io',
@@ -52,7 +42,7 @@ export const networkpolicy = plain<NetworkPolicy>({
 const protocols = ['TCP', 'UDP', 'SCTP']
 const policyTypes = ['Ingress', 'Egress']
 
-function validate(spec: Spec | undefined, errors: FieldErrors): void {
+function validate(spec: NetworkPolicySpec | undefined, errors: FieldErrors): void {
   validateLabelSelector(spec?.podSelector, 'spec.podSelector', errors)
   for (const [index, { ports = [], from = [] }] of (spec?.ingress ?? []).entries()) {
     for (const [place, port] of ports.entries()) validatePort(port, `spec.ingress[${index}].ports[${place}]`, errors)
@@ -71,7 +61,7 @@ function validate(spec: Spec | undefined, errors: FieldErrors): void {
     if (!policyTypes.includes(type)) errors.push(notSupported(`spec.policyTypes[${index}]`, type, policyTypes))
 }
 
-function validatePort({ protocol, port, endPort }: Port, at: string, errors: FieldErrors): void {
+function validatePort({ protocol, port, endPort }: PolicyPort, at: string, errors: FieldErrors): void {
   if (protocol !== undefined && !protocols.includes(protocol))
     errors.push(notSupported(`${at}.protocol`, protocol, protocols))
   if (port !== undefined) {
@@ -87,7 +77,11 @@ function validatePort({ protocol, port, endPort }: Port, at: string, errors: Fie
   }
 }
 
-function validateBlock({ cidr, except = [] }: NonNullable<Peer['ipBlock']>, at: string, errors: FieldErrors): void {
+function validateBlock(
+  { cidr, except = [] }: NonNullable<PolicyPeer['ipBlock']>,
+  at: string,
+  errors: FieldErrors,
+): void {
   if (!cidr) {
     errors.push(required(`${at}.cidr`))
     return
@@ -101,7 +95,7 @@ function validateBlock({ cidr, except = [] }: NonNullable<Peer['ipBlock']>, at: 
   }
 }
 
-function validatePeer({ podSelector, namespaceSelector, ipBlock }: Peer, at: string, errors: FieldErrors): void {
+function validatePeer({ podSelector, namespaceSelector, ipBlock }: PolicyPeer, at: string, errors: FieldErrors): void {
   validateLabelSelector(podSelector, `${at}.podSelector`, errors)
   validateLabelSelector(namespaceSelector, `${at}.namespaceSelector`, errors)
   if (ipBlock) validateBlock(ipBlock, `${at}.ipBlock`, errors)
@@ -110,7 +104,7 @@ function validatePeer({ podSelector, namespaceSelector, ipBlock }: Peer, at: str
   else if (!ipBlock && !podSelector && !namespaceSelector) errors.push(required(at, 'must specify a peer'))
 }
 
-function warnings({ ingress = [], egress = [] }: NonNullable<NetworkPolicy['spec']> = {}): string[] {
+function warnings({ ingress = [], egress = [] }: NetworkPolicySpec = {}): string[] {
   const peers = [
     ...ingress.map(({ from = [] }, index) => [from, `spec.ingress[${index}].from`] as const),
     ...egress.map(({ to = [] }, index) => [to, `spec.egress[${index}].to`] as const),

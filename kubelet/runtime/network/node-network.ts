@@ -7,6 +7,8 @@ import type { Socket } from 'node:net'
  * the shim, it is served again in the next one.
  */
 export interface NodeNetwork {
+  /** Holds what the node has by way of addresses; undefined until it is known. */
+  readonly place: NodePlace | undefined
   /** True for the addresses that are reached by {@link connect}: those of pods. */
   has(address: string): boolean
   /** Rejects with the error of a socket. With `podSandbox` the connection begins within this pod, as its localhost does. */
@@ -15,8 +17,30 @@ export interface NodeNetwork {
   listen(at: NetworkPlace, onConnection: (socket: Socket) => void): Promise<Served>
   /** Takes datagrams in the same way. Calls back with each socket that is made for it. */
   bind(at: NetworkPlace, onSocket: (socket: DatagramSocket) => void): Promise<Served>
-  /** Carries out commands of nft, all or none. They are carried out again in the next network, by themselves. */
-  useRules(commands: string): Promise<void>
+  /**
+   * Carries out commands of nft, all or none. They are carried out again in the next network, by themselves, in the
+   * place of those of the same name.
+   */
+  useRules(name: string, commands: string): Promise<void>
+  /** Pods whose networks are here, by address. */
+  readonly pods: ReadonlyMap<string, NetworkedPod>
+  /** The containers of a pod start when this has resolved for it; its network is there. */
+  beforeStart(prepare: (pod: NetworkedPod) => Promise<void>): void
+}
+
+/** Names the ends of the link between node and machine, and the range of pods' addresses, which has both. */
+export interface NodePlace {
+  node: string
+  machine: string
+  range: string
+}
+
+/** Names a pod that has a network of its own. */
+export interface NetworkedPod {
+  namespace: string
+  name: string
+  podUid: string
+  ip: string
 }
 
 /** Names an IP address and a port. */

@@ -6,7 +6,7 @@ import type { AddressRange } from '../../../../shared/api/address-range.ts'
 import { isOfNetwork } from '../../../../shared/api/safe-sysctls.ts'
 import type { Clock } from '../../../../shared/clock/clock.ts'
 import type { Sandbox } from '../../container-runtime.ts'
-import type { NetworkPlace, NodeNetwork, Served } from '../../network/node-network.ts'
+import type { NetworkedPod, NetworkPlace, NodeNetwork, NodePlace, Served } from '../../network/node-network.ts'
 import type { ShimConnection } from '../shim/connection.ts'
 import { Door } from './door.ts'
 import { HostPorts } from './host-ports.ts'
@@ -36,16 +36,22 @@ interface Kept {
  */
 export class PodNetworks implements NodeNetwork {
   readonly #options: PodNetworksOptions
-  readonly #pods = new Set<string>()
+  readonly pods = new Map<string, NetworkedPod>()
   readonly #kept = new Set<Kept>()
   readonly #hostPorts = new HostPorts(this)
   #range: AddressRange | undefined
   #door: Promise<Door> | undefined
   #why: string | undefined
-  #rules: string | undefined
+  readonly #rules = new Map<string, string>()
+  #prepare: (pod: NetworkedPod) => Promise<void> = async () => {}
 
   constructor(options: PodNetworksOptions) {
     this.#options = options
+  }
+
+  get place(): NodePlace | undefined {
+    const range = this.#range
+    return range && { node: range.at(0), machine: machineAddress(range), range: range.cidr }
   }
 
   /** Builds the bridge of pods with addresses of this range. Resolves to those that no pod may have. */
@@ -67,13 +73,14 @@ export class PodNetworks implements NodeNetwork {
       .filter(({ name }) => isOfNetwork(name))
       .map(({ name, value }) => `${name.replaceAll('.', '/')}=${value}`)
     await door.build('pod', file, ip, range.at(0), ...settings)
-    this.#pods.add(ip)
+    this.pods.set(ip, sandbox)
+    await this.#prepare(sandbox)
     await this.#hostPorts.open(sandbox)
   }
 
   /** Knows a pod that has a network. */
   keep(sandbox: Sandbox): void {
-    this.#pods.add(sandbox.ip)
+    this.pods.set(sandbox.ip, sandbox)
     this.#hostPorts.open(sandbox).catch((error: Error) => {
       this.#options.warn(`a host port of pod ${sandbox.namespace}/${sandbox.name} is not served: ${error.message}`)
     })
@@ -81,13 +88,13 @@ export class PodNetworks implements NodeNetwork {
 
   /** The pod's network goes, when its last process has. */
   remove({ id, ip }: Sandbox): void {
-    this.#pods.delete(ip)
+    this.pods.delete(ip)
     this.#hostPorts.close(id)
     this.#options.shim().forget(id)
   }
 
   has(address: string): boolean {
-    return this.#pods.has(address) || this.#range?.indexOf(address) !== undefined
+    return this.pods.has(address) || this.#range?.indexOf(address) !== undefined
   }
 
   async connect({ host, port, timeoutMs, podSandbox }: Parameters<NodeNetwork['connect']>[0]): Promise<Socket> {
@@ -107,9 +114,13 @@ export class PodNetworks implements NodeNetwork {
     return this.#serve({ verb: 'bind', at, use: (socket) => onSocket(socket as DatagramSocket) })
   }
 
-  async useRules(commands: string): Promise<void> {
-    this.#rules = commands
-    await this.#rule(await this.#open())
+  beforeStart(prepare: (pod: NetworkedPod) => Promise<void>): void {
+    this.#prepare = prepare
+  }
+
+  async useRules(name: string, commands: string): Promise<void> {
+    this.#rules.set(name, commands)
+    await this.#rule(await this.#open(), name)
   }
 
   /**
@@ -117,7 +128,7 @@ export class PodNetworks implements NodeNetwork {
    * those that the shim has then.
    */
   close(): void {
-    this.#pods.clear()
+    this.pods.clear()
     this.#hostPorts.closeAll()
     this.#door?.then((door) => door.close()).catch(() => {})
     this.#door = undefined
@@ -146,7 +157,7 @@ export class PodNetworks implements NodeNetwork {
     })
     try {
       await this.#build(door)
-      if (this.#rules) await this.#rule(door)
+      for (const name of this.#rules.keys()) await this.#rule(door, name)
       for (const kept of this.#kept) if (!kept.handle) await this.#make(door, kept)
     } catch (error) {
       door.close()
@@ -176,9 +187,9 @@ export class PodNetworks implements NodeNetwork {
     this.#why = why
   }
 
-  async #rule(door: Door): Promise<void> {
-    const file = path.join(this.#options.root, 'rules.nft')
-    await writeFile(file, this.#rules ?? '', { mode: 0o600 })
+  async #rule(door: Door, name: string): Promise<void> {
+    const file = path.join(this.#options.root, `${name}.nft`)
+    await writeFile(file, this.#rules.get(name) ?? '', { mode: 0o600 })
     await door.build('rules', file)
   }
 
