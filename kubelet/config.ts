@@ -26,6 +26,7 @@ import { backoffOptions } from './containers/backoff-options.ts'
 import { evictionOptions } from './eviction/options.ts'
 import type { PodCidr } from './node/pod-network.ts'
 import { shutdownOptions } from './node/shutdown-options.ts'
+import { machineAddresses } from './runtime/network/machine-addresses.ts'
 
 const addressings = ['auto', 'node', 'loopback', 'host']
 
@@ -57,7 +58,7 @@ export const kubeletOptions = {
   }),
   nodeIp: option(text, {
     default: '',
-    help: "Address of the node, and of pods with hostNetwork; auto: this machine's first that is not loopback (default: auto, or 127.0.0.1 with Kubestage's API server on this machine)",
+    help: "Address of the node, and of pods with hostNetwork; auto: this machine's first that is not loopback (default: auto, or 127.0.0.1 with Kubestage's API server on this machine and --network host)",
   }),
   podCidr: option(podCidr, {
     default: 'auto',
@@ -148,17 +149,17 @@ export function completed(values: KubeletConfig): KubeletConfig {
 /**
  * Returns the node's address, given the API server's URL. A kubelet with a supervisor shares the API server's machine,
  * so it uses the loopback address. An API server that is not Kubestage's refuses endpoints with loopback addresses and
- * connections to nodes there, so for such a server the node gets an address of the machine.
+ * connections to nodes there, so for such a server the node gets an address of the machine. So it does where pods have
+ * networks of their own: in those the loopback address is that of the pod.
  */
 export async function nodeAddress(
-  { nodeIp, supervised }: Pick<KubeletConfig, 'nodeIp' | 'supervised'>,
+  { nodeIp, network, supervised }: Pick<KubeletConfig, 'nodeIp' | 'network' | 'supervised'>,
   { hostname }: URL,
   isKubestage: () => Promise<boolean>,
 ): Promise<string> {
   if (nodeIp && nodeIp !== 'auto') return nodeIp
-  if (!nodeIp && (supervised || (isLoopback(hostname) && (await isKubestage())))) return LOOPBACK
-  const all = Object.values(os.networkInterfaces()).flatMap((addresses) => addresses ?? [])
-  return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? LOOPBACK
+  if (!nodeIp && network === 'host' && (supervised || (isLoopback(hostname) && (await isKubestage())))) return LOOPBACK
+  return machineAddresses()[0] ?? LOOPBACK
 }
 
 const LOOPBACK = '127.0.0.1'

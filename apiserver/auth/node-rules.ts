@@ -121,6 +121,7 @@ const rules = new Map<string, Rule>([
   ['endpointslices.discovery.k8s.io', ({ verb }) => ['list', 'watch'].includes(verb) || refused],
   ['networkpolicies.networking.k8s.io', ({ verb }) => ['list', 'watch'].includes(verb) || refused],
   ['namespaces', ({ verb, resource }) => (['list', 'watch'].includes(verb) && !resource.name) || refused],
+  ['servicecidrs.networking.k8s.io', ({ verb }) => ['list', 'watch'].includes(verb) || refused],
 ])
 
 /** Of what is not divided between nodes. */

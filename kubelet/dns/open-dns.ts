@@ -21,7 +21,8 @@ export function openDns({
   return serveDns({ ...options, resolver: new Resolver(services, forwarder) })
 }
 
-function machineResolvers(): NetworkPlace[] {
+/** Returns the resolvers of this machine, as it names them now. */
+export function machineResolvers(): NetworkPlace[] {
   return resolversOf(readFileSync('/etc/resolv.conf', 'utf8'))
 }
 

@@ -1,11 +1,11 @@
 import { isIPv4 } from 'node:net'
 import { AddressRange } from '../../shared/api/address-range.ts'
 import { ignoreNotFound } from '../../shared/api/status-error.ts'
-import type { Service } from '../../shared/api/types.ts'
+import type { Service, ServiceCIDR } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
-import { services } from '../../shared/client/resources.ts'
+import { serviceCidrs, services } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import type { NodeNetwork, Served } from '../runtime/network/node-network.ts'
+import type { NetworkPlace, NodeNetwork, Served } from '../runtime/network/node-network.ts'
 import { ClusterServices } from '../services/cluster-services.ts'
 import { serveApi } from './serve-api.ts'
 
@@ -44,12 +44,16 @@ export async function serveCluster(options: ServeClusterOptions): Promise<Served
   }
   try {
     served.push(await serveApi(network, api, server))
-    const { openDns } = await import('../dns/open-dns.ts')
+    const { machineResolvers, openDns } = await import('../dns/open-dns.ts')
     served.push(
       await openDns({ network, clock, host: dns, services: known, warn: (message) => warn(undefined, message) }),
     )
     const { ServiceProxy } = await import('../services/service-proxy.ts')
-    served.push(new ServiceProxy({ network, clock, nodeName, services: known, warn }))
+    const range = await rangeAround(clusterIP, client)
+    const onServed = (): void => {
+      if (range) void leadMachine(options, { range, cluster: api.metadata.uid ?? '', resolvers: machineResolvers() })
+    }
+    served.push(new ServiceProxy({ network, clock, nodeName, services: known, range, onServed, warn }))
     const { PolicyEnforcer } = await import('../policies/policy-enforcer.ts')
     served.push(new PolicyEnforcer({ network, client, clock, dns, warn }))
   } catch (error) {
@@ -57,4 +61,23 @@ export async function serveCluster(options: ServeClusterOptions): Promise<Served
     throw error
   }
   return { dns, close }
+}
+
+/** Resolves to the range of cluster IPs in which this one lies. An API server may not tell it. */
+async function rangeAround(clusterIP: string, client: Client): Promise<string | undefined> {
+  const { items } = await client.list<ServiceCIDR>(serviceCidrs).catch(() => ({ items: [] }))
+  const all = items.flatMap(({ spec }) => spec?.cidrs ?? []).filter((range) => isIPv4(range.split('/')[0] ?? ''))
+  return all.find((range) => new AddressRange(range).indexOf(clusterIP) !== undefined)
+}
+
+/** Lets the machine, and with it pods with hostNetwork, reach cluster IPs. */
+async function leadMachine(
+  { network, warn }: ServeClusterOptions,
+  { range, cluster, resolvers }: { range: string; cluster: string; resolvers: NetworkPlace[] },
+): Promise<void> {
+  const within = resolvers.find(({ host }) => isIPv4(host) && new AddressRange(range).indexOf(host) !== undefined)
+  const why = within
+    ? `its own resolver ${within.host} is one of ${range}`
+    : await network.routeServices(range, cluster).catch(({ message }: Error) => message)
+  if (why) warn(undefined, `this machine does not reach cluster IPs of Services: ${why}`)
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { NodePlace } from '../runtime/network/node-network.ts'
 import type { ServicePort, Target } from './service-ports.ts'
 
 /** Chains and sets that rules have by name. */
@@ -12,6 +13,15 @@ export interface Rules extends RuleNames {
   text: string
 }
 
+export interface RulesInput {
+  ports: readonly ServicePort[]
+  place: NodePlace
+  /** Holds the addresses of this machine at which node ports are served. */
+  machine: readonly string[]
+  /** Holds the range of cluster IPs, where it is known: those of no Service are refused. */
+  range?: string
+}
+
 const TABLE = 'ip kubestage'
 /** Marks what a pod sends to itself by its Service: the answer must come back the same way. Upstream: 0x4000. */
 const TO_ITSELF = '0x4000'
@@ -21,39 +31,63 @@ const TO_ITSELF = '0x4000'
  * endpoints of clients are kept where they are needed again; without `before` all begins again. They fit a network that
  * has no rules yet, too. Upstream: the nftables mode of kube-proxy.
  */
-export function rulesOf(ports: readonly ServicePort[], before?: RuleNames): Rules {
+export function rulesOf({ ports, place, machine, range }: RulesInput, before?: RuleNames): Rules {
   const served = ports.filter(({ endpoints }) => endpoints.length > 0).map(chainsOf)
   const chains = new Set(served.flatMap(({ name, ends }) => [name, ...ends.map((end) => end.name)]))
   const timeouts = new Map(served.flatMap(({ ends, port }) => ends.map((end) => [end.name, port.affinitySeconds])))
   const sets = new Set([...timeouts].filter(([, seconds]) => seconds !== undefined).map(([name]) => name))
   const stale = (old: Set<string> | undefined, now: Set<string>) => [...(old ?? [])].filter((name) => !now.has(name))
-  const elements = served.map(({ name, port }) => `${port.ip} . ${port.protocol} . ${port.port} : goto ${name}`)
-  const ips = [...new Set(ports.map(({ ip }) => ip))]
+  const goto = (wanted: (port: ServicePort) => boolean, key: (port: ServicePort) => string): string[] =>
+    served.filter(({ port }) => wanted(port)).map(({ name, port }) => `${key(port)} : goto ${name}`)
+  const inside = goto(({ ip }) => ip !== undefined, keyOf)
+  const outside = goto(({ ip }) => ip === undefined, keyOf)
+  const ips = [...new Set(ports.flatMap(({ ip }) => ip ?? []))]
   const lines = [
     `add table ${TABLE}`,
     ...(before ? [] : [`delete table ${TABLE}`, `add table ${TABLE}`]),
     `flush table ${TABLE}`,
     `add map ${TABLE} ports { type ipv4_addr . inet_proto . inet_service : verdict; }`,
+    `add map ${TABLE} nodePorts { type inet_proto . inet_service : verdict; }`,
     `add set ${TABLE} ips { type ipv4_addr; }`,
-    `flush map ${TABLE} ports`,
-    `flush set ${TABLE} ips`,
+    `add set ${TABLE} nodes { type ipv4_addr; }`,
+    ...['map ports', 'map nodePorts', 'set ips', 'set nodes'].map((name) => `flush ${name.replace(' ', ` ${TABLE} `)}`),
     // What is to be deleted is added before: in a network of its own it may not be there.
     ...stale(before?.chains, chains).flatMap((name) => [`add chain ${TABLE} ${name}`, `delete chain ${TABLE} ${name}`]),
     ...stale(before?.sets, sets).flatMap((name) => [addSet(name), `delete set ${TABLE} ${setName(name)}`]),
     `add chain ${TABLE} services { type nat hook prerouting priority dstnat; }`,
+    `add chain ${TABLE} own { type nat hook output priority -100; }`,
     `add chain ${TABLE} leaving { type nat hook postrouting priority srcnat; }`,
     `add chain ${TABLE} refused { type filter hook forward priority filter; }`,
     ...[...sets].map(addSet),
     ...[...chains].map((name) => `add chain ${TABLE} ${name}`),
     `add rule ${TABLE} services ip daddr . meta l4proto . th dport vmap @ports`,
+    `add rule ${TABLE} services ip daddr @nodes meta l4proto . th dport vmap @nodePorts`,
+    `add rule ${TABLE} own ip daddr @nodes meta l4proto . th dport vmap @nodePorts`,
     `add rule ${TABLE} leaving meta mark ${TO_ITSELF} masquerade`,
+    ...answersComeBack(place),
     `add rule ${TABLE} refused ip daddr @ips reject`,
+    ...(range ? [`add rule ${TABLE} refused ip daddr ${range} reject with icmp type net-unreachable`] : []),
     ...served.flatMap(rulesOfPort),
-    ...(elements.length > 0 ? [`add element ${TABLE} ports { ${elements.join(', ')} }`] : []),
-    ...(ips.length > 0 ? [`add element ${TABLE} ips { ${ips.join(', ')} }`] : []),
+    ...filled('ports', inside),
+    ...filled('nodePorts', outside),
+    ...filled('ips', ips),
+    ...filled('nodes', [...new Set([place.node, place.machine, ...machine])]),
   ]
   return { text: lines.map((line) => `${line}\n`).join(''), chains, sets }
 }
+
+const filled = (name: string, elements: readonly string[]): string[] =>
+  elements.length > 0 ? [`add element ${TABLE} ${name} { ${elements.join(', ')} }`] : []
+
+/**
+ * What comes from outside of this node and goes on to outside, such as to a pod of another node, has to come back by
+ * the node: the machine takes no datagrams with its own address.
+ */
+const answersComeBack = ({ range, machine }: NodePlace): string[] => [
+  `add rule ${TABLE} leaving ip saddr ${range} ip saddr != ${machine} return`,
+  `add rule ${TABLE} leaving ip daddr ${range} ip daddr != ${machine} return`,
+  `add rule ${TABLE} leaving ct status dnat masquerade`,
+]
 
 interface Chains {
   name: string
@@ -62,10 +96,13 @@ interface Chains {
 }
 
 function chainsOf(port: ServicePort): Chains {
-  const key = `${port.ip} ${port.protocol} ${port.port}`
+  const key = keyOf(port)
   const ends = port.endpoints.map((end) => ({ ...end, name: `end-${digest(`${key} ${end.ip} ${end.port}`)}` }))
   return { name: `port-${digest(key)}`, port, ends }
 }
+
+const keyOf = ({ ip, protocol, port }: ServicePort): string =>
+  [...(ip === undefined ? [] : [ip]), protocol, port].join(' . ')
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
 

@@ -1,11 +1,13 @@
+import { isIPv4 } from 'node:net'
 import { type Endpoint, isReadyEndpoint } from '../../shared/api/endpoint-slices.ts'
 import type { Service } from '../../shared/api/types.ts'
 import type { EndpointSlice } from '../../shared/api/workloads.ts'
 import type { ClusterServices } from './cluster-services.ts'
 
-/** A port of a cluster IP, and where its traffic goes. */
+/** A port of an address of a Service, or one of the node, and where its traffic goes. */
 export interface ServicePort {
-  ip: string
+  /** Holds the cluster IP or an external address; absent for a node port. */
+  ip?: string
   protocol: 'tcp' | 'udp'
   port: number
   endpoints: Target[]
@@ -21,13 +23,19 @@ export interface Target {
 /** Upstream: DefaultClientIPServiceAffinitySeconds. */
 const AFFINITY_SECONDS = 10_800
 
+export interface ServedNode {
+  name: string
+  /** Holds the address at which the network of pods reaches this machine. */
+  machine: string
+}
+
 /**
- * Returns what a proxy serves on this node: all ports of IPv4 cluster IPs, but for the API server's, which is served
- * otherwise.
+ * Returns what a proxy serves on this node: all ports of IPv4 cluster IPs, with external addresses and node ports, but
+ * for the API server's, which is served otherwise.
  */
-export function servicePorts(known: Pick<ClusterServices, 'list' | 'slices'>, nodeName: string): ServicePort[] {
+export function servicePorts(known: Pick<ClusterServices, 'list' | 'slices'>, node: ServedNode): ServicePort[] {
   const isServed = ({ metadata, spec }: Service): boolean =>
-    /^\d+\./.test(spec?.clusterIP ?? '') && !(metadata.namespace === 'default' && metadata.name === 'kubernetes')
+    isIPv4(spec?.clusterIP ?? '') && !(metadata.namespace === 'default' && metadata.name === 'kubernetes')
   return [...known.list()].filter(isServed).flatMap((service) => {
     const { metadata, spec } = service
     const slices = known.slices(metadata.namespace ?? '', metadata.name ?? '')
@@ -36,19 +44,32 @@ export function servicePorts(known: Pick<ClusterServices, 'list' | 'slices'>, no
       sessionAffinity === 'ClientIP'
         ? { affinitySeconds: sessionAffinityConfig?.clientIP?.timeoutSeconds ?? AFFINITY_SECONDS }
         : {}
-    const only = spec?.internalTrafficPolicy === 'Local' ? nodeName : undefined
-    return ports.flatMap(({ name = '', protocol = 'TCP', port }): ServicePort[] => {
+    const only = (policy: string | undefined) => (policy === 'Local' ? node.name : undefined)
+    return ports.flatMap(({ name = '', protocol = 'TCP', port, nodePort }): ServicePort[] => {
       if (protocol !== 'TCP' && protocol !== 'UDP') return []
-      const endpoints = targets(slices, { name, protocol, only })
-      return [{ ip, protocol: protocol === 'TCP' ? 'tcp' : 'udp', port, endpoints, ...affinity }]
+      const inside = targets(slices, { name, protocol, node, only: only(spec?.internalTrafficPolicy) })
+      const outside = targets(slices, { name, protocol, node, only: only(spec?.externalTrafficPolicy) })
+      const same = { protocol: protocol === 'TCP' ? ('tcp' as const) : ('udp' as const), ...affinity }
+      return [
+        { ...same, ip, port, endpoints: inside },
+        ...externalAddresses(service).map((address) => ({ ...same, ip: address, port, endpoints: outside })),
+        ...(nodePort ? [{ ...same, port: nodePort, endpoints: outside }] : []),
+      ]
     })
   })
+}
+
+/** Returns the addresses outside of the cluster at which a Service is reached. Those of a proxy are the proxy's. */
+function externalAddresses({ spec, status }: Service): string[] {
+  const balanced = (status?.loadBalancer?.ingress ?? []).filter(({ ipMode }) => ipMode !== 'Proxy')
+  const all = [...(spec?.externalIPs ?? []), ...balanced.map(({ ip = '' }) => ip)]
+  return [...new Set(all.filter((ip) => isIPv4(ip)))]
 }
 
 /** Those that are ready; without one, those that end and still serve. Upstream: CategorizeEndpoints. */
 function targets(
   slices: EndpointSlice[],
-  { name, protocol, only }: { name: string; protocol: string; only: string | undefined },
+  { name, protocol, node, only }: { name: string; protocol: string; node: ServedNode; only: string | undefined },
 ): Target[] {
   const all = slices.flatMap(({ addressType, endpoints, ports }) => {
     const own = ports?.find((port) => (port.name ?? '') === name && (port.protocol ?? 'TCP') === protocol)
@@ -60,11 +81,10 @@ function targets(
   })
   const ready = all.filter(({ endpoint }) => isReadyEndpoint(endpoint))
   const used = ready.length > 0 ? ready : all.filter(({ endpoint }) => endsServing(endpoint))
-  const found = used.map(({ endpoint, port }) => ({ ip: endpoint.addresses[0] ?? '', port }))
   // The machine's own loopback is not that of the node's network.
-  return [...new Map(found.map((one) => [`${one.ip}:${one.port}`, one])).values()].filter(
-    ({ ip }) => ip !== '' && !ip.startsWith('127.'),
-  )
+  const reached = (ip = ''): string => (ip.startsWith('127.') ? node.machine : ip)
+  const found = used.map(({ endpoint, port }) => ({ ip: reached(endpoint.addresses[0]), port }))
+  return [...new Map(found.map((one) => [`${one.ip}:${one.port}`, one])).values()].filter(({ ip }) => ip !== '')
 }
 
 const endsServing = ({ conditions }: Endpoint): boolean =>

@@ -108,6 +108,7 @@ export type Namespace = WithMeta<k8s.V1Namespace>
 export type ConfigMap = WithMeta<k8s.V1ConfigMap>
 export type Secret = WithMeta<k8s.V1Secret>
 export type Service = WithMeta<k8s.V1Service>
+export type ServiceCIDR = WithMeta<k8s.V1ServiceCIDR>
 export type ServiceAccount = WithMeta<k8s.V1ServiceAccount>
 export type Event = Omit<WithMeta<k8s.CoreV1Event>, 'eventTime'> & { eventTime?: string | null }
 export type Lease = WithMeta<k8s.V1Lease>

@@ -19,6 +19,7 @@ export const services = core('services')
 export const terminations: Resource = { group: 'kubestage.dev', version: 'v1', plural: 'terminations' }
 export const flowSchemas: Resource = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1', plural: 'flowschemas' }
 export const priorityLevels: Resource = { ...flowSchemas, plural: 'prioritylevelconfigurations' }
+export const serviceCidrs: Resource = { group: 'networking.k8s.io', version: 'v1', plural: 'servicecidrs' }
 export const ipAddresses: Resource = { group: 'networking.k8s.io', version: 'v1', plural: 'ipaddresses' }
 export const networkPolicies: Resource = { group: 'networking.k8s.io', version: 'v1', plural: 'networkpolicies' }
 export const storageClasses: Resource = { group: 'storage.k8s.io', version: 'v1', plural: 'storageclasses' }

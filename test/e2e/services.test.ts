@@ -6,7 +6,7 @@ import t from 'tap'
 import { possibleIsolation } from '../../kubelet/runtime/process/index.ts'
 import { startTestCluster } from '../harness/cluster.ts'
 import { findKubectls } from '../harness/kubectl.ts'
-import { ownPodRange } from '../harness/own-pod-range.ts'
+import { ownPodRange, ownServiceRange } from '../harness/own-pod-range.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
 
@@ -52,6 +52,8 @@ const objects = [
   service('web', { selector: { app: 'web' }, ports }),
   service('each', { selector: { app: 'web' }, clusterIP: 'None', ports }),
   service('alias', { type: 'ExternalName', externalName: 'web.default.svc.cluster.local' }),
+  service('open', { type: 'NodePort', selector: { app: 'web' }, externalIPs: ['192.0.2.7'], ports }),
+  service('machine', { selector: { app: 'machine' }, ports: [{ port: 80, targetPort: 18080 + (process.pid % 1000) }] }),
   service('sticky', { selector: { app: 'web' }, sessionAffinity: 'ClientIP', ports }),
   service('nobody', { selector: { app: 'nobody' }, ports }),
   {
@@ -59,6 +61,26 @@ const objects = [
     kind: 'Pod',
     metadata: { name: 'client' },
     spec: { containers: [{ name: 'main', image: 'busybox', command: ['sleep', '1000'] }] },
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'machine', labels: { app: 'machine' } },
+    spec: {
+      hostNetwork: true,
+      dnsPolicy: 'ClusterFirstWithHostNet',
+      containers: [
+        {
+          name: 'main',
+          image: 'node',
+          command: [
+            process.execPath,
+            '-e',
+            `require('http').createServer((request, response) => response.end('machine')).listen(${18080 + (process.pid % 1000)})`,
+          ],
+        },
+      ],
+    },
   },
 ]
 
@@ -71,7 +93,12 @@ t.test('a cluster whose Services have names', async (t) => {
   const [kubectl] = findKubectls()
   if (!kubectl) return skipOrFail(t, 'no kubectl')
   if (spawnSync('nft', ['--version']).status !== 0) return skipOrFail(t, 'no nft: install nftables')
-  const cluster = await startTestCluster(t, '--network=pod', `--cluster-cidr=${ownPodRange}`)
+  const cluster = await startTestCluster(
+    t,
+    '--network=pod',
+    `--cluster-cidr=${ownPodRange}`,
+    `--service-cidr=${ownServiceRange}`,
+  )
   const run = (args: string[], input?: string): string =>
     execFileSync(kubectl.file, [`--kubeconfig=${cluster.kubeconfig}`, ...args], {
       encoding: 'utf8',
@@ -85,7 +112,7 @@ t.test('a cluster whose Services have names', async (t) => {
     [...new Set(inClient('getent', 'ahostsv4', name).match(/^\S+/gm) ?? [])].sort()
   run(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }))
   run(['wait', '--for=condition=Available', 'deployment/web', '--timeout=60s'])
-  run(['wait', '--for=condition=Ready', 'pod/client', '--timeout=60s'])
+  run(['wait', '--for=condition=Ready', 'pod/client', 'pod/machine', '--timeout=60s'])
   const web = clusterIP('web')
   const hostsOf = (answers: string): string[] => [...new Set(answers.match(/^web\S+/gm) ?? [])]
   const hosts = (url: string): string[] => hostsOf(node(asks(url, REQUESTS)))
@@ -97,7 +124,7 @@ t.test('a cluster whose Services have names', async (t) => {
         .slice(0, 2)
         .join(' ')
         .replace(/ cluster\.local.*nameserver/, ' … nameserver'),
-      'search default.svc.cluster.local svc.cluster.local … nameserver 10.96.0.10',
+      `search default.svc.cluster.local svc.cluster.local … nameserver ${ownServiceRange.replace('.0/24', '.10')}`,
     )
     for (const name of ['web', 'web.default', 'web.default.svc', 'web.default.svc.cluster.local', 'alias'])
       t.same(addresses(name), [web], name)
@@ -128,7 +155,33 @@ t.test('a cluster whose Services have names', async (t) => {
     t.equal(hostsOf(answers).length, 2, 'a pod reaches itself as well')
   })
 
-  await t.test('a new network of the node', async () => {
+  const nodePort = run(['get', 'service', 'open', '-o', 'jsonpath={.spec.ports[0].nodePort}'])
+  const fromMachine = async (url: string): Promise<string> =>
+    fetch(url, { headers: { connection: 'close' } }).then(
+      (answer) => answer.text(),
+      (error) => error.cause.code,
+    )
+
+  await t.test('from outside', async (t) => {
+    const unused = ownServiceRange.replace('.0/24', '.250')
+    t.match(await fromMachine(`http://${web}`), /^web-/, 'the machine reaches a cluster IP')
+    t.equal(await fromMachine(`http://${clusterIP('nobody')}`), 'ECONNREFUSED')
+    t.equal(await fromMachine(`http://${unused}`), 'ENETUNREACH', 'the address of no Service')
+    t.match(await fromMachine(`http://127.0.0.1:${nodePort}`), /^web-/, 'and a node port')
+    const clientIP = run(['get', 'pod', 'client', '-o', 'jsonpath={.status.podIP}'])
+    const address = run(['get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[0].address}'])
+    for (const url of [`http://${address}:${nodePort}`, 'http://192.0.2.7'])
+      t.ok(node(asks(url)).endsWith(clientIP), `${url}: a pod reaches a node port and an external address`)
+    t.equal(node(asks('http://machine')), 'machine', 'a pod of the machine’s network is behind a Service')
+    const inMachine = (url: string) => run(['exec', 'machine', '--', process.execPath, '-e', asks(url)])
+    t.match(inMachine('http://web'), /^web-/, 'and reaches Services by their names')
+    t.equal(inMachine('http://machine'), 'machine', 'and itself')
+    run(['delete', 'service', 'open'])
+    const closed = async () => (await fromMachine(`http://127.0.0.1:${nodePort}`)) === 'ECONNREFUSED'
+    await until(closed, { what: 'the node port to be closed' })
+  })
+
+  await t.test('a new network of the node', async (t) => {
     process.kill(Number(readFileSync(join(cluster.stateDir, 'kubelet', 'runtime', 'shim.pid'), 'utf8')), 'SIGKILL')
     const both = (): boolean => {
       try {
@@ -138,6 +191,7 @@ t.test('a cluster whose Services have names', async (t) => {
       }
     }
     await until(both, { what: 'both pods to answer in the new network', timeoutMs: 60_000 })
+    t.match(await fromMachine(`http://${web}`), /^web-/, 'the machine finds the way again')
   })
 
   await t.test('a pod that is no more ready leaves', async (t) => {

@@ -120,8 +120,9 @@ t.test('an API server that is away at first is asked again; its build tells whos
 t.test("the node's address follows the API server", async (t) => {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
   const outside = all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '127.0.0.1'
-  const addressOf = (server: string, isOurs: boolean, { nodeIp = '', supervised = false } = {}): Promise<string> =>
-    nodeAddress({ nodeIp, supervised }, new URL(server), async () => isOurs)
+  const byDefault = { nodeIp: '', supervised: false, network: 'host' as 'host' | 'pod' }
+  const addressOf = (server: string, isOurs: boolean, config: Partial<typeof byDefault> = {}): Promise<string> =>
+    nodeAddress({ ...byDefault, ...config }, new URL(server), async () => isOurs)
   for (const server of ['https://127.0.0.1:6443', 'https://localhost:6443', 'https://[::1]:6443']) {
     t.equal(await addressOf(server, true), '127.0.0.1', server)
     t.equal(await addressOf(server, false), outside, server)
@@ -129,5 +130,7 @@ t.test("the node's address follows the API server", async (t) => {
   }
   t.equal(await addressOf('https://192.0.2.9:6443', true), outside)
   t.equal(await addressOf('https://192.0.2.9:6443', true, { supervised: true }), '127.0.0.1')
+  const own = { supervised: true, network: 'pod' as const }
+  t.equal(await addressOf('https://127.0.0.1:6443', true, own), outside, 'pods with networks have their own loopback')
   t.equal(await addressOf('https://192.0.2.9:6443', false, { nodeIp: '192.0.2.7' }), '192.0.2.7')
 })

@@ -18,6 +18,11 @@ export interface NodeNetwork {
   /** Takes datagrams in the same way. Calls back with each socket that is made for it. */
   bind(at: NetworkPlace, onSocket: (socket: DatagramSocket) => void): Promise<Served>
   /**
+   * Leads what the machine sends to addresses of Services into the node's network. `cluster` names the cluster, of which
+   * several nodes may do that. Resolves to the reason why it cannot be; undefined: it is.
+   */
+  routeServices(range: string, cluster: string): Promise<string | undefined>
+  /**
    * Carries out commands of nft, all or none. They are carried out again in the next network, by themselves, in the
    * place of those of the same name.
    */
@@ -43,6 +48,13 @@ export interface NetworkedPod {
   ip: string
 }
 
+/** Names the ends of the link between node and machine, and the range of pods' addresses, which has both. */
+export interface NodePlace {
+  node: string
+  machine: string
+  range: string
+}
+
 /** Names an IP address and a port. */
 export interface NetworkPlace {
   host: string
@@ -52,3 +64,6 @@ export interface NetworkPlace {
 export interface Served {
   close(): void
 }
+
+/** Begins the names of the machine's ends of links to nodes. */
+export const LINK_PREFIX = 'kubestage-'

@@ -18,7 +18,7 @@ const sliceWith = (endpoints: Endpoints): EndpointSlice => ({
   endpoints,
 })
 const portsOf = (service: Service, slices: EndpointSlice[] = []) =>
-  servicePorts({ list: () => [service].values(), slices: () => slices }, 'node-1')
+  servicePorts({ list: () => [service].values(), slices: () => slices }, { name: 'node-1', machine: '10.244.0.254' })
 const ipsOf = (endpoints: Endpoints, spec: Service['spec'] = {}) =>
   portsOf(serviceWith(spec), [sliceWith(endpoints)])[0]?.endpoints.map(({ ip }) => ip)
 
@@ -31,7 +31,7 @@ t.test('endpoints', (t) => {
   t.same(ipsOf([ready, other, ending, unready]), ['10.244.0.5', '10.244.1.5'])
   t.same(ipsOf([ending, ended, unready]), ['10.244.0.6'], 'what ends and still serves, where none is ready')
   t.same(ipsOf([ready, other], { internalTrafficPolicy: 'Local' }), ['10.244.0.5'])
-  t.same(ipsOf([{ addresses: ['127.0.0.1'] }]), [], 'the machine’s loopback is out of reach')
+  t.same(ipsOf([{ addresses: ['127.0.0.1'] }]), ['10.244.0.254'], 'the machine has an address beside its loopback')
   t.same(portsOf(serviceWith({}), [{ ...sliceWith([ready]), addressType: 'FQDN' }])[0]?.endpoints, [])
   t.end()
 })
@@ -41,21 +41,40 @@ t.test('ports', (t) => {
   t.same(portsOf(serviceWith({}, 'kubernetes')), [], 'the API server is served otherwise')
   const sctp = serviceWith({ ports: [{ ...port, protocol: 'SCTP' }] })
   t.same(portsOf(sctp), [])
+  const open = { type: 'NodePort', externalIPs: ['192.0.2.7'], externalTrafficPolicy: 'Local' }
+  const slice = sliceWith([{ addresses: ['10.244.1.5'], nodeName: 'node-2' }])
+  const found = portsOf(serviceWith({ ...open, ports: [{ ...port, nodePort: 30_080 }] }), [slice])
+  t.same(
+    found.map(({ ip, port, endpoints }) => [ip, port, endpoints.length]),
+    [
+      ['10.96.0.7', 80, 1],
+      ['192.0.2.7', 80, 0],
+      [undefined, 30_080, 0],
+    ],
+    'from outside, only to endpoints of this node',
+  )
+  const ingress = [{ ip: '192.0.2.8' }, { ip: '192.0.2.9', ipMode: 'Proxy' }, { hostname: 'example.com' }]
+  t.same(
+    portsOf({ ...serviceWith({}), status: { loadBalancer: { ingress } } }).map(({ ip }) => ip),
+    ['10.96.0.7', '192.0.2.8'],
+  )
   t.match(portsOf(serviceWith({ sessionAffinity: 'ClientIP' })), [{ affinitySeconds: 10_800 }])
   t.end()
 })
 
 t.test('rules keep what clients need again, and delete the rest', (t) => {
+  const place = { node: '10.244.0.1', machine: '10.244.0.254', range: '10.244.0.0/24' }
+  const node = { place, machine: ['192.0.2.2'] }
   const two = [5, 6].map((last) => ({ ip: `10.244.0.${last}`, port: 8080 }))
   const served = { ip: '10.96.0.7', protocol: 'tcp' as const, port: 80, endpoints: two, affinitySeconds: 60 }
-  const first = rulesOf([served])
+  const first = rulesOf({ ...node, ports: [served] })
   t.match(first.text, 'delete table ip kubestage\n')
   t.equal(first.sets.size, 2)
-  const next = rulesOf([{ ...served, endpoints: two.slice(1) }], first)
+  const next = rulesOf({ ...node, ports: [{ ...served, endpoints: two.slice(1) }] }, first)
   t.notMatch(next.text, 'delete table')
   t.equal(next.text.match(/^delete set/gm)?.length, 1)
   t.equal(next.text.match(/^delete chain/gm)?.length, 1)
-  const none = rulesOf([{ ...served, endpoints: [] }], next)
+  const none = rulesOf({ ...node, ports: [{ ...served, endpoints: [] }] }, next)
   t.match(none.text, 'add element ip kubestage ips { 10.96.0.7 }', 'its address is still refused')
   t.notMatch(none.text, 'ports { 10')
   t.end()

@@ -8,7 +8,8 @@
 #   bridge ADDRESS BITS            the bridge of the pods, with its address
 #   address ADDRESS                one more address of the node
 #   pod NAMESPACE ADDRESS GATEWAY SETTING…   the network of a pod in this namespace; settings are `net/name=value`
-#   link NAME ADDRESS NETWORK BITS   a way between the machine, where it has this name, address and route, and the bridge
+#   link NAME ADDRESS NETWORK BITS GATEWAY   a way between the machine, where it has this name, address and route, and the bridge
+#   services NAME NETWORK BITS GATEWAY ADDRESS OWNER   the machine's route to the range of Services, by this link of it
 #   rules FILE                     rules of nftables, as commands of nft
 #   connect HOST PORT MS [NAMESPACE]   a connection; from the node, or from within this namespace
 #   listen HOST PORT               a server
@@ -102,9 +103,9 @@ sub pod {
 }
 
 # Forwards what pods send to other nodes of this machine. It vanishes with the node's network. The link of an earlier network
-# may still be there.
+# may still be there. What the machine sends goes by the node, as all that pods send: both ways have the same rules.
 sub machine_link {
-  my ($name, $address, $network, $bits) = @_;
+  my ($name, $address, $network, $bits, $gateway) = @_;
   my $on_node = any_socket();
   return 1 if index_of('machine', $on_node);
   ask_kernel($machine, 0, delete_link($name));
@@ -112,12 +113,21 @@ sub machine_link {
   ask_kernel($machine, 0, $pair) or return fails('the link to the machine');
   my ($end, $far) = (index_of($name, $machine_socket), index_of('machine', $on_node));
   my $is_made = $end && $far && ask_kernel($node, 0, set_link({ index => $far, master => $BRIDGE }), default_route($address))
-    && ask_kernel($machine, 0, new_address($end, $address, 32), link_route($end, $network, $bits, $address));
+    && ask_kernel($machine, 0, new_address($end, $address, 32), link_route($end, $gateway, 32, $address),
+      far_route($end, $gateway, $network, $bits, $address, 0));
   return 1 if $is_made;
   my $error = $!;
   ask_kernel($machine, 0, delete_link($name));
   $! = $error;
   return fails('the route to the pods');
+}
+
+# The metric says whose cluster it is, see machine-link.ts; several nodes of one have routes of their own.
+sub service_route {
+  my ($name, $network, $bits, $gateway, $address, $owner) = @_;
+  my $end = index_of($name, $machine_socket) or return fails("the link $name");
+  my $metric = $owner << 12 | $end & 0xfff;
+  return ask_kernel($machine, 1, far_route($end, $gateway, $network, $bits, $address, $metric)) || fails("the route to $network/$bits");
 }
 
 sub any_socket { socket(my $socket, AF_INET, SOCK_DGRAM, 0) or return undef; return $socket }
@@ -189,7 +199,8 @@ sub server {
   hand_over($id, $type, $socket);
 }
 
-my %build = (bridge => \&bridge, address => \&address, pod => \&pod, rules => \&rules, link => \&machine_link);
+my %build = (bridge => \&bridge, address => \&address, pod => \&pod, rules => \&rules, link => \&machine_link,
+  services => \&service_route);
 my %make = (
   connect => \&begin_connection,
   listen => sub { server($_[0], 'net.Server', SOCK_STREAM, @_[1, 2]) },

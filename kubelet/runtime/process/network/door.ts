@@ -66,7 +66,10 @@ export class Door {
   }
 
   /** Builds in the network; see `door.pl` for the words. Rejects with what failed. */
-  async build(verb: 'bridge' | 'address' | 'pod' | 'link' | 'rules', ...words: (string | number)[]): Promise<void> {
+  async build(
+    verb: 'bridge' | 'address' | 'pod' | 'link' | 'services' | 'rules',
+    ...words: (string | number)[]
+  ): Promise<void> {
     await this.#ask(verb, words, ANSWER_MS)
   }
 

@@ -1,11 +1,8 @@
 import { once } from 'node:events'
-import { createServer, type Server, type Socket } from 'node:net'
-import { pipeline } from 'node:stream'
+import { createServer, type Server } from 'node:net'
 import type { Sandbox } from '../../container-runtime.ts'
 import type { NodeNetwork } from '../../network/node-network.ts'
-
-/** A pod that does not answer by then is taken for one that refuses. */
-const CONNECT_MS = 10_000
+import { passOn } from '../../network/pass-on.ts'
 
 /** Ports of the machine that lead to ports of pods: what comes there is passed on within the node's network. */
 export class HostPorts {
@@ -19,8 +16,8 @@ export class HostPorts {
   /** Opens those of a pod. Rejects when one is taken; then none of them is open. */
   async open({ id, ip, hostPorts = [] }: Sandbox): Promise<void> {
     for (const { ip: hostIP, port, containerPort } of hostPorts) {
-      const to = { host: ip, port: containerPort, timeoutMs: CONNECT_MS }
-      const server = createServer({ allowHalfOpen: true }, (socket) => this.#pass(socket, to))
+      const to = { host: ip, port: containerPort }
+      const server = createServer({ allowHalfOpen: true }, (socket) => passOn(this.#network, socket, to))
       this.#servers.set(id, [...(this.#servers.get(id) ?? []), server])
       try {
         await once(server.listen(port, hostIP), 'listening')
@@ -39,16 +36,5 @@ export class HostPorts {
 
   closeAll(): void {
     for (const id of this.#servers.keys()) this.close(id)
-  }
-
-  #pass(socket: Socket, to: Parameters<NodeNetwork['connect']>[0]): void {
-    socket.on('error', () => {})
-    this.#network.connect(to).then(
-      (inner) => {
-        inner.allowHalfOpen = true
-        pipeline(socket, inner, socket, () => {})
-      },
-      () => socket.resetAndDestroy(),
-    )
   }
 }

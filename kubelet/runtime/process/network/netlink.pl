@@ -8,7 +8,7 @@ my ($REQUEST, $ACKNOWLEDGE, $ALONE, $CREATE) = (0x1, 0x4, 0x200, 0x400);
 my ($NEW_LINK, $DELETE_LINK, $NEW_ADDRESS, $NEW_ROUTE) = (16, 17, 20, 24);
 my ($LINK_ADDRESS, $LINK_NAME, $LINK_MASTER, $LINK_INFO, $LINK_NAMESPACE) = (1, 3, 10, 18, 28);
 my ($INFO_KIND, $INFO_DATA, $VETH_PEER) = (1, 2, 1);
-my ($ROUTE_TO, $ROUTE_LINK, $ROUTE_GATEWAY, $ROUTE_SOURCE) = (1, 4, 5, 7);
+my ($ROUTE_TO, $ROUTE_LINK, $ROUTE_GATEWAY, $ROUTE_METRIC, $ROUTE_SOURCE) = (1, 4, 5, 6, 7);
 my ($MAIN_TABLE, $STATIC, $EVERYWHERE, $ON_LINK, $UNICAST) = (254, 4, 0, 253, 1);
 
 sub attribute {
@@ -49,6 +49,12 @@ sub default_route { route('0.0.0.0', 0, $EVERYWHERE, attribute($ROUTE_GATEWAY, i
 sub link_route {
   my ($index, $network, $bits, $source) = @_;
   return route($network, $bits, $ON_LINK, attribute($ROUTE_LINK, pack('L', $index)) . attribute($ROUTE_SOURCE, inet_aton($source)));
+}
+# To a range by a gateway at a link.
+sub far_route {
+  my ($index, $gateway, $network, $bits, $source, $metric) = @_;
+  return route($network, $bits, $EVERYWHERE, join '', attribute($ROUTE_GATEWAY, inet_aton($gateway)),
+    attribute($ROUTE_LINK, pack('L', $index)), attribute($ROUTE_SOURCE, inet_aton($source)), attribute($ROUTE_METRIC, pack('L', $metric)));
 }
 sub route {
   my ($network, $bits, $scope, $words) = @_;

@@ -2,7 +2,7 @@ import type { Socket as DatagramSocket } from 'node:dgram'
 import { writeFile } from 'node:fs/promises'
 import type { Server, Socket } from 'node:net'
 import path from 'node:path'
-import type { AddressRange } from '../../../../shared/api/address-range.ts'
+import { AddressRange } from '../../../../shared/api/address-range.ts'
 import { isOfNetwork } from '../../../../shared/api/safe-sysctls.ts'
 import type { Clock } from '../../../../shared/clock/clock.ts'
 import type { Sandbox } from '../../container-runtime.ts'
@@ -10,7 +10,7 @@ import type { NetworkedPod, NetworkPlace, NodeNetwork, NodePlace, Served } from 
 import type { ShimConnection } from '../shim/connection.ts'
 import { Door } from './door.ts'
 import { HostPorts } from './host-ports.ts'
-import { forwardFrom, linkName, whyNoLink } from './machine-link.ts'
+import { forwardFrom, linkName, ownerOf, whyNoLink, whyNoServices } from './machine-link.ts'
 
 export interface PodNetworksOptions {
   /** The folder of the runtime; the link to the machine is named after it. */
@@ -44,6 +44,7 @@ export class PodNetworks implements NodeNetwork {
   #why: string | undefined
   readonly #rules = new Map<string, string>()
   #prepare: (pod: NetworkedPod) => Promise<void> = async () => {}
+  #services: { range: AddressRange; owner: number } | undefined
 
   constructor(options: PodNetworksOptions) {
     this.#options = options
@@ -112,6 +113,11 @@ export class PodNetworks implements NodeNetwork {
 
   async bind(at: NetworkPlace, onSocket: (socket: DatagramSocket) => void): Promise<Served> {
     return this.#serve({ verb: 'bind', at, use: (socket) => onSocket(socket as DatagramSocket) })
+  }
+
+  async routeServices(range: string, cluster: string): Promise<string | undefined> {
+    this.#services = { range: new AddressRange(range), owner: ownerOf(cluster) }
+    return this.#route(await this.#open())
   }
 
   beforeStart(prepare: (pod: NetworkedPod) => Promise<void>): void {
@@ -185,6 +191,22 @@ export class PodNetworks implements NodeNetwork {
     if (why && why !== this.#why)
       this.#options.warn(`this machine reaches pods only by kubectl and the kubelet, not at their addresses: ${why}`)
     this.#why = why
+    await this.#route(door)
+  }
+
+  async #route(door: Door): Promise<string | undefined> {
+    const { place } = this
+    if (!this.#services || !place || this.#why) return this.#why
+    const { range, owner } = this.#services
+    const why = whyNoServices(range, owner)
+    if (why) return why
+    const [network = ''] = range.cidr.split('/')
+    const name = linkName(this.#options.root)
+    const made = door.build('services', name, network, range.bits, place.node, place.machine, owner)
+    return made.then(
+      () => undefined,
+      ({ message }: Error) => message,
+    )
   }
 
   async #rule(door: Door, name: string): Promise<void> {
@@ -222,7 +244,7 @@ const machineAddress = (range: AddressRange): string => range.at(range.size - 1)
 async function linkMachine(door: Door, name: string, range: AddressRange): Promise<string | undefined> {
   try {
     const [network = ''] = range.cidr.split('/')
-    await door.build('link', name, machineAddress(range), network, range.bits)
+    await door.build('link', name, machineAddress(range), network, range.bits, range.at(0))
     forwardFrom(name)
     return undefined
   } catch (error) {
