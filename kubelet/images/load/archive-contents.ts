@@ -38,7 +38,7 @@ class ArchiveContents implements Contents {
     else if (type === 'link') this.#links.set(name, posix.normalize(linkname ?? ''))
     if (type !== 'file') return
     const { head, all } = await peek(content, 512)
-    if (isArchive(head)) return this.#addLayer(name, all)
+    if (isArchive(head)) return this.#hasStored(name) ? undefined : this.#addLayer(name, all)
     const { documentBytes, allDocumentBytes } = imageLimits
     if (size > documentBytes) return
     this.#documentBytes += size
@@ -61,6 +61,12 @@ class ArchiveContents implements Contents {
   /** Docker saves a layer that two images share once, with a link from the other's place. */
   #target(name: string): string {
     return this.#links.get(name) ?? name
+  }
+
+  /** Docker names an uncompressed layer by the digest of its files, so one that the store has need not be unpacked. */
+  #hasStored(name: string): boolean {
+    const hex = posix.basename(name)
+    return /^[0-9a-f]{64}$/.test(hex) && this.#loading.hasLayer(`sha256:${hex}`)
   }
 
   async #addLayer(name: string, chunks: Chunks): Promise<void> {

@@ -199,6 +199,16 @@ t.test('a layer that two images have is unpacked once, and stays until the last 
   for (const part of ['names', 'layers', 'roots', 'blobs', 'loading']) t.same(inStore(root, part), [], part)
 })
 
+t.test('a layer that the store has is not unpacked again', async (t) => {
+  const { store, file: archive } = storeOf(t)
+  const image = await twoLayers()
+  await loadImages(store, archive(await tarOf(savedEntries(image))))
+  const files = ociFiles(image, 'none')
+  for (const layer of image.layers) files.set(`blobs/sha256/${sha256(layer)}`, await tarOf([file('other', 'unread')]))
+  const again = await loadImages(store, archive(await tarOf(entriesOf(files))))
+  t.same(tree(store, again), merged)
+})
+
 t.test('many load the same image at once', async (t) => {
   const { store, root, file } = storeOf(t)
   const path = file(await tarOf(savedEntries(await twoLayers())))
