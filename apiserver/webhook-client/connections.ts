@@ -1,8 +1,8 @@
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'
 import { Pool } from 'undici'
+import { checkServerIdentity, transportError } from '../../shared/client/call-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { type Answer, AnswerReader } from './answer-reader.ts'
-import { checkServerIdentity, transportError } from './call-errors.ts'
 
 /** Where a review goes, and whose certificate is trusted there. */
 export interface Target {

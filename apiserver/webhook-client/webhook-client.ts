@@ -1,10 +1,10 @@
 import { parseExact } from '../../shared/api/exact-json.ts'
+import { CallError, codeError } from '../../shared/client/call-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { cutTo } from '../validation/cut-text.ts'
 import { scanJson } from '../validation/json-scanner.ts'
 import { jsonWord } from '../validation/json-word.ts'
 import type { Answer } from './answer-reader.ts'
-import { CallError, codeError } from './call-errors.ts'
 import { type ClientConfig, HTTPS_PORT, pemOf, type ResolveService, shownUrl, urlOf } from './client-config.ts'
 import type { Connections, Target } from './connections.ts'
 

@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import { StatusError } from '../../../shared/api/status-error.ts'
+import { requestError } from '../../../shared/client/call-errors.ts'
 import { Gathered } from '../../../shared/client/gathered.ts'
-import { requestError } from '../../webhook-client/call-errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { type Backend, type BackendRequest, requestOf } from '../streams/backend.ts'
 import { joinTo } from '../streams/join.ts'

@@ -1,7 +1,7 @@
-/** What goes wrong between us and a webhook or a kubelet, in the words of Go's net, crypto/tls and client-go. */
+/** What goes wrong between us and a webhook, a kubelet or a registry, in the words of Go's net, crypto/tls and client-go. */
 import { isIP } from 'node:net'
 import { type PeerCertificate, checkServerIdentity as tlsCheckServerIdentity } from 'node:tls'
-import { dialError } from '../../shared/client/network-errors.ts'
+import { dialError } from './network-errors.ts'
 
 /** A webhook could not be asked, or its answer not be read. */
 export class CallError extends Error {}
