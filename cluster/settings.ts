@@ -3,6 +3,7 @@ import { parseStorage, type StorageChoice, storageOption } from '../apiserver/st
 import { containerOptions } from '../kubelet/container-options.ts'
 import { backoffOptions } from '../kubelet/containers/backoff-options.ts'
 import { evictionOptions } from '../kubelet/eviction/options.ts'
+import { registryOptions } from '../kubelet/images/registry-options.ts'
 import { shutdownOptions } from '../kubelet/node/shutdown-options.ts'
 import { electionOptions } from '../shared/config/election-options.ts'
 import { option, type Values } from '../shared/config/option.ts'
@@ -83,6 +84,7 @@ export const clusterOptions = {
     default: '',
     help: 'Folder of the images that kubestage image load has loaded; by default images in the state folder',
   }),
+  ...registryOptions,
   isolation: option(oneOf('auto', 'none', 'pod'), {
     default: 'auto',
     help: "Whether a container's processes have their own namespaces; auto: where the machine allows it",

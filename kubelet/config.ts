@@ -24,6 +24,8 @@ import { checkOptions } from './check-options.ts'
 import { containerOptions } from './container-options.ts'
 import { backoffOptions } from './containers/backoff-options.ts'
 import { evictionOptions } from './eviction/options.ts'
+import type { Proxies } from './images/registry/settings.ts'
+import { registryOptions } from './images/registry-options.ts'
 import type { PodCidr } from './node/pod-network.ts'
 import { shutdownOptions } from './node/shutdown-options.ts'
 import { machineAddresses } from './runtime/network/machine-addresses.ts'
@@ -84,6 +86,7 @@ export const kubeletOptions = {
     default: '',
     help: 'Folder of the images that kubestage image load has loaded (default: images in --root-dir)',
   }),
+  ...registryOptions,
   isolation: option(oneOf('auto', 'none', 'pod'), {
     default: 'auto',
     help: "Whether a container's processes have their own namespaces; auto: where the machine allows it",
@@ -134,6 +137,15 @@ export async function readKubeletConfig(args: readonly string[]): Promise<Resolv
   const env = args.includes('--supervised') ? {} : process.env
   const resolved = await resolveOptions(kubeletOptions, { args, env })
   return { ...resolved, values: completed(resolved.values) }
+}
+
+/** Returns the proxies that the environment names, and where `docker login` keeps what it was told. */
+export function registryEnvironment(env = process.env): { proxies: Proxies; dockerConfig: string } {
+  const of = (name: string): string => env[name.toLowerCase()] || env[name] || ''
+  return {
+    proxies: { http: of('HTTP_PROXY'), https: of('HTTPS_PROXY'), none: of('NO_PROXY') },
+    dockerConfig: join(env.DOCKER_CONFIG || join(os.homedir(), '.docker'), 'config.json'),
+  }
 }
 
 /** Adds the values that follow from other values. Throws a UsageError if values contradict each other. */

@@ -3,10 +3,11 @@ import { quantityValue } from '../shared/api/quantity.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { ConfigError } from '../shared/config/option.ts'
 import type { Logger } from '../shared/log/log.ts'
-import type { KubeletConfig } from './config.ts'
+import { type KubeletConfig, registryEnvironment } from './config.ts'
 import { createLossMark, type LossMark } from './node/loss-mark.ts'
 import type { NodeTime } from './node/node-time.ts'
 import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-runtime.ts'
+import type { Pulls } from './runtime/images/find-image.ts'
 import type { Images } from './runtime/images/images.ts'
 
 interface RuntimeOptions {
@@ -48,12 +49,12 @@ async function openSimulation({ config, clock }: RuntimeOptions): Promise<NodeRu
 const clusterTime: NodeTime = { moveTo: async () => undefined }
 
 async function openProcesses(options: RuntimeOptions): Promise<NodeRuntime> {
-  const images = await openImages(options.config)
+  const images = await openImages(options)
   const runtime = await createProcesses(options, images)
-  return { runtime, images, lossMark: await openLossMark(options.config), podFiles: true }
+  return { runtime, images: images.images, lossMark: await openLossMark(options.config), podFiles: true }
 }
 
-async function createProcesses({ config, clock, log }: RuntimeOptions, images: Images): Promise<ContainerRuntime> {
+async function createProcesses({ config, clock, log }: RuntimeOptions, images: NodeImages): Promise<ContainerRuntime> {
   const { createProcessRuntime, possibleIsolation } = await import('./runtime/process/index.ts')
   const capabilities: RuntimeCapabilities =
     config.isolation === 'none' ? { isolation: 'none', files: 'host' } : await possibleIsolation(config)
@@ -64,7 +65,7 @@ async function createProcesses({ config, clock, log }: RuntimeOptions, images: I
   return createProcessRuntime({
     rootDir: config.rootDir,
     clock,
-    images,
+    ...images,
     nodeIP: config.nodeIp,
     supervised: config.supervised,
     ownNetworks,
@@ -82,12 +83,25 @@ async function refuseWithoutNetworks({ isolation }: RuntimeCapabilities): Promis
   if (why) throw new ConfigError(`--network pod cannot be had on this machine: ${why}; use --network host`)
 }
 
-async function openImages(config: KubeletConfig): Promise<Images> {
-  const { rootDir, image, imagePath, imageStopSignal } = config
+/** What images stand for, and how others are pulled. */
+interface NodeImages {
+  images: Images
+  pulls?: Pulls
+}
+
+async function openImages({ config, clock }: RuntimeOptions): Promise<NodeImages> {
+  const { rootDir, image, imagePath, imageStopSignal, pullImages } = config
   const { createKeptImages } = await import('./runtime/images/kept-images.ts')
   const { StoredImages } = await import('./images/stored-images.ts')
   const map = { commands: image, paths: imagePath, stopSignals: imageStopSignal }
-  return createKeptImages(map, path.join(rootDir, 'images.json'), new StoredImages(imageStoreOf(config)))
+  const stored = new StoredImages(imageStoreOf(config))
+  const standIns = pullImages !== 'all'
+  const images = createKeptImages(map, path.join(rootDir, 'images.json'), stored, { standIns })
+  if (pullImages === 'never') return { images }
+  const { ImagePulls } = await import('./images/registry/image-pulls.ts')
+  const { proxies } = registryEnvironment()
+  const settings = { mirrors: config.registryMirror, insecure: config.insecureRegistry, proxies }
+  return { images, pulls: new ImagePulls({ root: imageStoreOf(config), settings, clock, stored }) }
 }
 
 /** The shim, which is the machine as far as pods can tell, begins without it. */

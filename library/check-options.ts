@@ -24,6 +24,7 @@ const {
   network,
   nodes,
   port,
+  pullImages,
   serviceCidr,
   simulatedNodes,
 } = clusterOptions
@@ -49,6 +50,7 @@ const checks: Record<keyof StartClusterOptions, Check> = {
   images: commandMap.fromFile,
   imagePaths: imagePath.type.fromFile,
   imageStore: imageStore.type.fromFile,
+  pullImages: pullImages.type.fromFile,
   network: network.type.fromFile,
   storage: parseStorage,
   etcdCafile: etcdCafile.type.fromFile,

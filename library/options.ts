@@ -111,6 +111,13 @@ export interface StartClusterOptions {
    */
   imageStore?: string
   /**
+   * Says which images are pulled from registries: with `auto` those that stand for nothing on this machine, with `all`
+   * those that no program of `images` stands for and that are not in the store. `never` keeps a suite offline.
+   *
+   * @default 'auto'
+   */
+  pullImages?: 'auto' | 'all' | 'never'
+  /**
    * With `pod`, each pod of a node with processes has a network of its own: an address, all ports, and a localhost. This
    * needs Linux, and root or user namespaces.
    *

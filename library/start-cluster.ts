@@ -131,6 +131,7 @@ function settingsFor(options: StartClusterOptions): ClusterSettings {
     image: commandMap.fromFile(options.images ?? {}),
     imagePath: options.imagePaths ?? {},
     imageStore: options.imageStore ?? values.imageStore,
+    pullImages: options.pullImages ?? values.pullImages,
     network: options.network ?? values.network,
     timeScale: typeof time === 'number' ? time : 1,
     shutdownGracePeriod: toMs(options.shutdownGracePeriod ?? '2s'),

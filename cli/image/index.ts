@@ -14,7 +14,7 @@ import type { Edit } from './edit-config.ts'
 
 const usage =
   '(list | which IMAGE [-- COMMAND…] | check FILE… | add (PATTERN [-- COMMAND…] | PATTERN=COMMAND) | remove PATTERN | ' +
-  'load FILE|FOLDER|- [NAME] | import FOLDER|FILE NAME | ls | rm NAME|ID… | prune)'
+  'load FILE|FOLDER|- [NAME] | import FOLDER|FILE NAME | pull NAME | ls | rm NAME|ID… | prune)'
 const options = {
   ...clusterPlace,
   path: option(text, { default: '', help: 'add: folder that comes first on PATH' }),
@@ -25,6 +25,9 @@ const options = {
   imagePath: clusterOptions.imagePath,
   imageStopSignal: clusterOptions.imageStopSignal,
   imageStore: clusterOptions.imageStore,
+  pullImages: clusterOptions.pullImages,
+  registryMirror: clusterOptions.registryMirror,
+  insecureRegistry: clusterOptions.insecureRegistry,
   output: outputOption,
 }
 type Request = Resolved<typeof options>
@@ -37,7 +40,7 @@ const deeds: Readonly<Record<string, (request: Request, words: string[]) => Prom
   remove,
 }
 /** What works with the store of images; its code is loaded only then. */
-const storeDeeds = ['load', 'import', 'ls', 'rm', 'prune']
+const storeDeeds = ['load', 'import', 'pull', 'ls', 'rm', 'prune']
 
 export default command({
   purpose:
@@ -52,6 +55,7 @@ export default command({
     '  remove  removes the program of an image; containers that run are not affected',
     '  load    takes images out of an archive of docker save or an OCI layout (- reads standard input); NAME names one that has none',
     '  import  makes an image of a folder, or of an archive of one; it has no command',
+    '  pull    takes an image from its registry, with what docker login has kept for it',
     '  ls, rm  the images that are loaded; rm also removes the layers that no other image has',
     '  prune   removes what an interrupted load has left',
     'Where no cluster runs, or --image or its like are given, list, which and check tell what kubestage up would make of the configuration.',

@@ -1,6 +1,8 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BadImage } from '../../kubelet/images/bad-image.ts'
 import { hexOf } from '../../kubelet/images/digest.ts'
+import { PullError } from '../../kubelet/images/registry/pull-error.ts'
 import { fullName, readName } from '../../kubelet/images/store/image-names.ts'
 import type { ImageRecord } from '../../kubelet/images/store/image-record.ts'
 import { ImageStore } from '../../kubelet/images/store/image-store.ts'
@@ -15,11 +17,13 @@ export interface StoreRequest {
   imageStore: string
   stateDir: string
   output: Output
+  registryMirror: Record<string, string>
+  insecureRegistry: string[]
 }
 
 type Deed = (store: ImageStore, words: string[], request: StoreRequest) => Promise<number>
 
-const deeds: Readonly<Record<string, Deed>> = { load, import: importFolder, ls, rm, prune }
+const deeds: Readonly<Record<string, Deed>> = { load, import: importFolder, pull, ls, rm, prune }
 
 /** Runs a command that works with the store of images. Throws a ConfigError with the reason if it fails. */
 export async function runWithStore(deed: string, words: string[], request: StoreRequest): Promise<number> {
@@ -27,7 +31,7 @@ export async function runWithStore(deed: string, words: string[], request: Store
   try {
     return (await deeds[deed]?.(store, words, request)) ?? 2
   } catch (error) {
-    if (error instanceof BadImage) throw new ConfigError(error.message)
+    if (error instanceof BadImage || error instanceof PullError) throw new ConfigError(error.message)
     throw inOneSentence(error as Error) ?? error
   }
 }
@@ -37,18 +41,36 @@ async function load(store: ImageStore, [file, name, ...more]: string[], { output
   const { loadImages } = await import('../../kubelet/images/load/load-images.ts')
   const source = file === '-' ? process.stdin : file
   const loaded = await withProgress(`Loading ${file}`, loadImages(store, source, { name }))
-  return printLoaded(loaded, output)
+  return printLoaded(loaded, output, 'loaded')
 }
 
 async function importFolder(store: ImageStore, [folder, name, ...more]: string[], { output }: StoreRequest) {
   if (!folder || !name || more.length > 0) throw new UsageError('usage: kubestage image import FOLDER|FILE NAME')
   const { importTree } = await import('../../kubelet/images/load/import-tree.ts')
-  return printLoaded(await withProgress(`Importing ${folder}`, importTree(store, folder, name)), output)
+  return printLoaded(await withProgress(`Importing ${folder}`, importTree(store, folder, name)), output, 'loaded')
 }
 
-async function printLoaded(loaded: ImageRecord[], output: Output): Promise<number> {
+async function pull(store: ImageStore, [name, ...more]: string[], request: StoreRequest): Promise<number> {
+  if (!name || more.length > 0) throw new UsageError('usage: kubestage image pull NAME')
+  const image = readName(name)
+  const { pullImage } = await import('../../kubelet/images/registry/pull-image.ts')
+  const { credentialsFor, readKeyring } = await import('../../kubelet/images/registry/credentials.ts')
+  const { registryEnvironment } = await import('../../kubelet/config.ts')
+  const { dockerConfig, proxies } = registryEnvironment()
+  let progress = ''
+  const pulled = pullImage(store, image, {
+    settings: { mirrors: request.registryMirror, insecure: request.insecureRegistry, proxies },
+    credentials: existsSync(dockerConfig) ? credentialsFor(readKeyring(readFileSync(dockerConfig, 'utf8')), image) : [],
+    onProgress: (bytes, ofBytes) => {
+      progress = ` ${megabytes(bytes)} of ${megabytes(ofBytes)} MB`
+    },
+  })
+  return printLoaded([await withProgress(() => `Pulling ${name}${progress}`, pulled)], request.output, 'pulled')
+}
+
+async function printLoaded(loaded: ImageRecord[], output: Output, what: 'loaded' | 'pulled'): Promise<number> {
   if (output !== 'text') await printData(output, loaded)
-  else for (const { name } of loaded) process.stdout.write(`${name} is loaded\n`)
+  else for (const { name } of loaded) process.stdout.write(`${name} is ${what}\n`)
   return 0
 }
 
@@ -64,8 +86,10 @@ const row = ({ name, id, config, bytes }: ImageRecord): string[] => [
   name,
   hexOf(id).slice(0, 12),
   String(config.layers.length),
-  `${(bytes / 1e6).toFixed(1)} MB`,
+  `${megabytes(bytes)} MB`,
 ]
+
+const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1)
 
 async function rm(store: ImageStore, words: string[]): Promise<number> {
   if (words.length === 0) throw new UsageError('usage: kubestage image rm NAME|ID…')

@@ -1,84 +1,147 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { Turns } from '../../shared/concurrency/turns.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { goDuration } from '../pod/go-duration.ts'
-import { type ContainerRuntime, ImageError, type ResolvedImage } from '../runtime/container-runtime.ts'
-import { createRestartBackoff } from './restart-backoff.ts'
+import {
+  type ContainerRuntime,
+  type Credentials,
+  ImageError,
+  type ResolvedImage,
+} from '../runtime/container-runtime.ts'
+import type { PullSecrets } from './pull-secrets.ts'
+import { createRestartBackoff, type RestartBackoff } from './restart-backoff.ts'
 import { StartFailure } from './start-failure.ts'
 
 export interface ImagePullerOptions {
   runtime: ContainerRuntime
   clock: Clock
   events: EventRecorder
+  pullSecrets: PullSecrets
 }
 /** Ensures that the image of a container exists. Throws a {@link StartFailure} whose reason the status shows. */
 export type EnsureImage = (pod: Pod, container: Container) => Promise<ResolvedImage>
-export interface ImagePuller {
-  ensure: EnsureImage
-  /** Images that pods wait for may exist now: tries again at once. */
-  retryAll(): void
-  forget(podUid: string): void
-}
 
-export function createImagePuller({ runtime, clock, events }: ImagePullerOptions): ImagePuller {
-  const backoff = createRestartBackoff()
+/** Asks for images, one pull after the other (upstream's default, serializeImagePulls), and again after a back-off. */
+export class ImagePuller {
+  readonly #options: ImagePullerOptions
+  readonly #turns = new Turns(1)
+  readonly #backoff: RestartBackoff = createRestartBackoff()
   /** By pod and image, as the back-off. */
-  const lastErrors = new Map<string, string>()
+  readonly #lastErrors = new Map<string, string>()
 
-  function forget(prefix: string): void {
-    backoff.forget(prefix)
-    for (const key of lastErrors.keys()) if (key.startsWith(prefix)) lastErrors.delete(key)
+  constructor(options: ImagePullerOptions) {
+    this.#options = options
   }
 
-  const ensure: EnsureImage = async (pod, container) => {
+  readonly ensure: EnsureImage = async (pod, container) => {
+    const { clock, events } = this.#options
     const { name, image = '' } = container
     const tell = (type: 'Normal' | 'Warning', reason: string, message: string) =>
       events.podEvent(pod, name, type, reason, message)
-    const policy = container.imagePullPolicy ?? 'IfNotPresent'
     // With an end, so that it is the beginning of no other.
     const key = `${pod.metadata.uid}_${image} `
-    const lastTryMs = backoff.updatedAtMs(key) ?? 0
-    const waitUntilMs = backoff.waitUntil(key, lastTryMs)
-    if (waitUntilMs !== undefined && clock.now() < waitUntilMs) {
-      tell('Normal', 'BackOff', `Back-off pulling image "${image}"`)
-      const why = lastErrors.get(key)
-      throw new StartFailure({
-        reason: 'ImagePullBackOff',
-        message: `Back-off pulling image "${image}"${why ? `: ${why}` : ''}`,
-        retryAtMs: waitUntilMs,
-      })
-    }
-    const startedMs = clock.monotonic()
-    if (policy === 'Always') tell('Normal', 'Pulling', `Pulling image "${image}"`)
+    this.#checkBackoff(key, image, tell)
+    const attempt = new Attempt(pod, container, { ...this.#options, turns: this.#turns, tell })
     try {
-      const resolved = await runtime.resolveImage(image, { policy, hasCommand: (container.command?.length ?? 0) > 0 })
-      if (policy !== 'Always' && resolved.present) {
-        tell('Normal', 'Pulled', `Container image "${image}" already present on machine and can be accessed by the pod`)
-      } else {
-        const took = goDuration(Math.round(clock.monotonic() - startedMs))
-        const message = `Successfully pulled image "${image}" in ${took} (${took} including waiting). Image size: 0 bytes.`
-        tell('Normal', 'Pulled', message)
-      }
-      forget(key)
+      const resolved = await attempt.run()
+      this.#forget(key)
       return resolved
     } catch (error) {
       if (!(error instanceof ImageError)) throw error
       const { reason, message } = error
-      if (reason === 'ErrImageNeverPull') {
-        tell('Warning', reason, message)
+      if (reason === 'ErrImageNeverPull' || reason === 'InvalidImageName') {
+        tell('Warning', reason === 'InvalidImageName' ? 'InspectFailed' : reason, message)
         throw new StartFailure({ reason, message })
       }
-      if (reason === 'InvalidImageName') {
-        tell('Warning', 'InspectFailed', message)
-        throw new StartFailure({ reason, message })
-      }
-      if (policy !== 'Always') tell('Normal', 'Pulling', `Pulling image "${image}"`)
+      attempt.tellPulling()
       tell('Warning', 'Failed', `Failed to pull image "${image}": ${message}`)
-      backoff.next(key, clock.now(), clock.now())
-      lastErrors.set(key, `${reason}: ${message}`)
-      throw new StartFailure({ reason, message, retryAtMs: backoff.waitUntil(key, clock.now()) })
+      this.#backoff.next(key, clock.now(), clock.now())
+      this.#lastErrors.set(key, `${reason}: ${message}`)
+      throw new StartFailure({ reason, message, retryAtMs: this.#backoff.waitUntil(key, clock.now()) })
     }
   }
 
-  return { ensure, retryAll: () => forget(''), forget: (podUid) => forget(`${podUid}_`) }
+  /** Images that pods wait for may exist now: tries again at once. */
+  retryAll(): void {
+    this.#forget('')
+  }
+
+  forget(podUid: string): void {
+    this.#forget(`${podUid}_`)
+  }
+
+  #checkBackoff(key: string, image: string, tell: Tell): void {
+    const untilMs = this.#backoff.waitUntil(key, this.#backoff.updatedAtMs(key) ?? 0)
+    if (untilMs === undefined || this.#options.clock.now() >= untilMs) return
+    const message = `Back-off pulling image "${image}"`
+    tell('Normal', 'BackOff', message)
+    const why = this.#lastErrors.get(key)
+    throw new StartFailure({
+      reason: 'ImagePullBackOff',
+      message: why ? `${message}: ${why}` : message,
+      retryAtMs: untilMs,
+    })
+  }
+
+  #forget(prefix: string): void {
+    this.#backoff.forget(prefix)
+    for (const key of this.#lastErrors.keys()) if (key.startsWith(prefix)) this.#lastErrors.delete(key)
+  }
+}
+
+type Tell = (type: 'Normal' | 'Warning', reason: string, message: string) => void
+type AttemptOptions = Pick<ImagePullerOptions, 'runtime' | 'clock' | 'pullSecrets'> & { turns: Turns; tell: Tell }
+
+/** One try to have the image of a container, and what the pod's events say of it. */
+class Attempt {
+  readonly #pod: Pod
+  readonly #container: Container
+  readonly #options: AttemptOptions
+  readonly #image: string
+  #isTold = false
+  /** Is set when a pull has its turn. */
+  #pullsSinceMs: number | undefined
+
+  constructor(pod: Pod, container: Container, options: AttemptOptions) {
+    this.#pod = pod
+    this.#container = container
+    this.#options = options
+    this.#image = container.image ?? ''
+  }
+
+  /** Throws {@link ImageError}. */
+  async run(): Promise<ResolvedImage> {
+    const { clock, runtime, tell, turns } = this.#options
+    const { command = [], imagePullPolicy: policy = 'IfNotPresent' } = this.#container
+    const askedMs = clock.monotonic()
+    if (policy === 'Always') this.tellPulling()
+    try {
+      const beginPull = () => this.#beginPull()
+      const resolved = await runtime.resolveImage(this.#image, { policy, hasCommand: command.length > 0, beginPull })
+      const since = (ms: number): string => goDuration(Math.round(clock.monotonic() - ms))
+      const took = `${since(this.#pullsSinceMs ?? askedMs)} (${since(askedMs)} including waiting)`
+      const message =
+        policy !== 'Always' && resolved.present
+          ? `Container image "${this.#image}" already present on machine and can be accessed by the pod`
+          : `Successfully pulled image "${this.#image}" in ${took}. Image size: ${resolved.bytes ?? 0} bytes.`
+      tell('Normal', 'Pulled', message)
+      return resolved
+    } finally {
+      if (this.#pullsSinceMs !== undefined) turns.give()
+    }
+  }
+
+  tellPulling(): void {
+    if (!this.#isTold) this.#options.tell('Normal', 'Pulling', `Pulling image "${this.#image}"`)
+    this.#isTold = true
+  }
+
+  async #beginPull(): Promise<Credentials[]> {
+    const { clock, pullSecrets, turns } = this.#options
+    this.tellPulling()
+    await turns.take()
+    this.#pullsSinceMs = clock.monotonic()
+    return pullSecrets.for(this.#pod, this.#image)
+  }
 }

@@ -1,20 +1,24 @@
 import { watch } from 'node:fs'
+import { basename } from 'node:path'
 import { makeFolder } from '../../shared/files/make-folder.ts'
 import type { ResolvedImage } from '../runtime/container-runtime.ts'
 import type { ImageName } from '../runtime/images/image-name.ts'
+import { fullName } from './store/image-names.ts'
 import type { ImageRecord } from './store/image-record.ts'
 import { NamedImages } from './store/named-images.ts'
 import { StoreFolders } from './store/store-folders.ts'
 
 /** Shows a kubelet the images of a store, which other processes change. */
 export class StoredImages {
-  readonly #names: string
+  readonly #folders: StoreFolders
   readonly #images: NamedImages
   readonly #listeners: (() => void)[] = []
+  /** Records that the kubelet's own pulls write: the pods that wait for them go on by themselves. */
+  readonly #expected = new Set<string>()
   #isWatched = false
 
   constructor(root: string) {
-    this.#names = new StoreFolders(root).names
+    this.#folders = new StoreFolders(root)
     this.#images = new NamedImages(root)
   }
 
@@ -23,6 +27,11 @@ export class StoredImages {
     if (record) return resolved(record, this.#images.root(record))
     this.#watch()
     return undefined
+  }
+
+  /** Says that the next change of this name is no news. */
+  expect(name: ImageName): void {
+    this.#expected.add(basename(this.#folders.record(fullName(name))))
   }
 
   /** Calls back when the store has changed after an image was not found. */
@@ -35,8 +44,9 @@ export class StoredImages {
     if (this.#isWatched || this.#listeners.length === 0) return
     this.#isWatched = true
     try {
-      makeFolder(this.#names)
-      const watcher = watch(this.#names, { persistent: false }, () => {
+      makeFolder(this.#folders.names)
+      const watcher = watch(this.#folders.names, { persistent: false }, (_event, file) => {
+        if (file === null || this.#expected.delete(file)) return
         for (const listener of this.#listeners) listener()
       })
       watcher.on('error', () => watcher.close())
@@ -46,7 +56,7 @@ export class StoredImages {
   }
 }
 
-function resolved({ name, id, digest, config, bytes }: ImageRecord, folder: string): ResolvedImage {
+function resolved({ name, id, digest, config, bytes, pulledBytes }: ImageRecord, folder: string): ResolvedImage {
   const { entrypoint, cmd, env, workingDir, stopSignal, user, volumes } = config
   return {
     id: digest ? `${repositoryOf(name)}@${digest}` : id,
@@ -55,7 +65,8 @@ function resolved({ name, id, digest, config, bytes }: ImageRecord, folder: stri
     env,
     path: [],
     present: true,
-    bytes,
+    bytes: pulledBytes ?? bytes,
+    isPulled: pulledBytes !== undefined,
     root: { folder, volumes, ...(user && { user }) },
     ...(workingDir && { workingDir }),
     ...(stopSignal && { stopSignal }),

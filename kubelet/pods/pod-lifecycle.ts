@@ -7,8 +7,9 @@ import type { ActionHandler } from '../actions/action.ts'
 import { createHookRunner, type HookRunner } from '../actions/hook-runner.ts'
 import { ContainerStarter } from '../containers/container-starter.ts'
 import { ContainerSurroundings } from '../containers/container-surroundings.ts'
-import { createImagePuller, type ImagePuller } from '../containers/image-puller.ts'
+import { ImagePuller } from '../containers/image-puller.ts'
 import { PortConflicts } from '../containers/port-conflicts.ts'
+import { PullSecrets } from '../containers/pull-secrets.ts'
 import { createRestartBackoff, type RestartBackoff, type RestartBackoffOptions } from '../containers/restart-backoff.ts'
 import { createTerminationMessages } from '../containers/termination-message.ts'
 import { PodEndings } from '../ending/pod-endings.ts'
@@ -153,7 +154,7 @@ export class PodLifecycle {
     })
     this.#portConflicts = podFiles ? new PortConflicts({ runtime, events }) : undefined
     this.#backoff = createRestartBackoff(options.crashLoopBackOff)
-    this.#images = createImagePuller({ runtime, clock, events })
+    this.#images = new ImagePuller({ runtime, clock, events, pullSecrets: new PullSecrets({ client, events }) })
     const hooks = createHookRunner(runtime, options.actions, clock)
     this.#endings = new PodEndings({ ...options, cache, hooks })
     this.workers = this.#createWorkers(hooks)

@@ -17,12 +17,13 @@ export interface ContainerRuntime {
   /** A pod can set kernel parameters of an IPC namespace of its own. */
   readonly ownIpc: boolean
   /**
-   * Finds an image on this machine. A container with its own command (`hasCommand`) needs no image. Throws {@link
-   * ImageError} if the image is not available. Calls `onPulling` if there is something to wait for.
+   * Finds an image on this machine, or pulls it from its registry: then `beginPull` is called first, which waits for
+   * the pull's turn and returns the credentials to try. A container with its own command (`hasCommand`) may need no
+   * image. Throws {@link ImageError} if the image is not available.
    */
   resolveImage(
     image: string,
-    options: { policy: string; hasCommand?: boolean; signal?: AbortSignal },
+    options: { policy: string; hasCommand?: boolean; beginPull?(): Promise<readonly Credentials[]> },
   ): Promise<ResolvedImage>
   startSandbox(sandbox: SandboxConfig): Promise<Sandbox>
   /** Ends what is left of the pod's processes and frees its address. Idempotent. */
@@ -196,8 +197,10 @@ export interface ResolvedImage {
   present: boolean
   /** Holds the image's files; absent if the image stands for a program of this machine. */
   root?: ImageRoot
-  /** Counts the bytes of the image's files. */
+  /** Counts the bytes of the image's files, or of what came from a registry. */
   bytes?: number
+  /** The image came from a registry, which may have a newer one. */
+  isPulled?: boolean
 }
 /** Describes the files of an image. */
 export interface ImageRoot {
@@ -207,6 +210,12 @@ export interface ImageRoot {
   user?: string
   /** Folders that containers may write to even if they may not write to the rest. */
   volumes: string[]
+}
+/** Holds what a registry asks for: a user with a password, or the token that `docker login` may have kept instead. */
+export interface Credentials {
+  username: string
+  password: string
+  identityToken?: string
 }
 /** `reason` is the waiting reason: ErrImagePull, ErrImageNeverPull, InvalidImageName. */
 export class ImageError extends Error {

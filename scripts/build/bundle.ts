@@ -10,6 +10,7 @@ const programs = [
   'cli/envtest/kube-apiserver.ts',
   'apiserver/main.ts',
   'apiserver/storage/sqlite/worker.ts',
+  'kubelet/images/registry/pull-worker.ts',
   'kubelet/main.ts',
   'library/index.ts',
 ]

@@ -3,4 +3,4 @@
  * them Node's WebSocket client: 35 ms, and 6 to 16 MB of memory, in each program whose bundle has the import, even if
  * the program never uses it.
  */
-export const { createServer, request } = process.getBuiltinModule('node:http')
+export const { createServer, request, STATUS_CODES } = process.getBuiltinModule('node:http')

@@ -208,7 +208,15 @@ function freshClone(t: Test, kubectl: string): { clone: string; env: NodeJS.Proc
   const home = join(scratch, 'home')
   mkdirSync(home)
   const { LANG, PATH, TMPDIR } = process.env
-  const env = { HOME: home, LANG, TMPDIR, PATH: `${bin}:${PATH}`, KUBESTAGE_PORT: '0', NO_COLOR: '1' }
+  const env = {
+    HOME: home,
+    LANG,
+    TMPDIR,
+    PATH: `${bin}:${PATH}`,
+    KUBESTAGE_PORT: '0',
+    KUBESTAGE_PULL_IMAGES: 'never',
+    NO_COLOR: '1',
+  }
   t.comment(`${clone}, kubectl ${kubectl}`)
   return { clone, env, scratch }
 }

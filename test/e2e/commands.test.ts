@@ -35,7 +35,7 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   t.match(await ask('journal'), { code: 1, output: /^kubestage: no cluster runs in .*: start one with kubestage up, / })
   t.match(await ask('down'), { code: 0, output: /^Nothing runs in / })
 
-  const up = await ask('up', '-d', '--port=0', '--journal=100', '--image=there:*=true')
+  const up = await ask('up', '-d', '--port=0', '--journal=100', '--image=there:*=true', '--pull-images=never')
   t.match(up, { code: 0, output: /^Kubestage runs: https:\/\/127.0.0.1:\d+ .*\n\n {2}export KUBECONFIG=/ })
   const status = await json('status')
   t.match(status, { state: 'running', node: 'node-1', storage: `sqlite:${stateDir}/state.db`, startedAt: /Z$/ })

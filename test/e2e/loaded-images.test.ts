@@ -39,7 +39,7 @@ async function saved(name: string): Promise<string> {
 }
 
 t.test('an application runs as it is', { skip }, async (t) => {
-  const cluster = await startTestCluster(t)
+  const cluster = await startTestCluster(t, '--pull-images=never')
   const { client, stateDir } = cluster
   const container = (of: Partial<Container>): Container => ({ name: 'main', image: 'shop/web:2', ...of })
   const podOf = (name: string, of: Partial<Container>, spec: Partial<PodSpec> = {}): Pod => ({

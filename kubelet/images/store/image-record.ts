@@ -10,6 +10,8 @@ export interface ImageRecord {
   /** Digest of its manifest, where it came with one; a registry knows the image by it. */
   digest?: Digest
   config: ImageConfig
+  /** Counts the bytes that came from a registry: configuration and packed layers. Absent if the image was loaded. */
+  pulledBytes?: number
   /** Bytes of all layers, unpacked. */
   bytes: number
 }

@@ -29,6 +29,7 @@ export interface CompleteImage {
   config: ImageConfig
   configBlob: { digest: Digest; bytes: Uint8Array }
   manifestBlob?: { digest: Digest; bytes: Uint8Array }
+  pulledBytes?: number
 }
 
 /** Collects what one process adds to a store. {@link end} removes what did not become part of it. */
@@ -64,7 +65,7 @@ export class Loading {
   }
 
   /** Gives an image its names, which other images of these names lose. */
-  addImage({ names, config, configBlob, manifestBlob }: CompleteImage): ImageRecord[] {
+  addImage({ names, config, configBlob, manifestBlob, pulledBytes }: CompleteImage): ImageRecord[] {
     const layers = config.layers.map((diffId) => this.#layer(diffId))
     this.#merge(config.layers, layers)
     for (const blob of [configBlob, manifestBlob]) if (blob) this.#place(this.#folders.blob(blob.digest), blob.bytes)
@@ -74,6 +75,7 @@ export class Loading {
         id: configBlob.digest,
         ...(manifestBlob && { digest: manifestBlob.digest }),
         config,
+        ...(pulledBytes !== undefined && { pulledBytes }),
         bytes: layers.reduce((sum, { facts }) => sum + facts.bytes, 0),
       }
       this.#place(this.#folders.record(record.name), JSON.stringify(record))

@@ -6,6 +6,8 @@ import { type ImageName, parseImageName, spellings } from './image-name.ts'
 
 /** Maps the names of images to programs on this machine. The mapping may change while containers run. */
 export interface Images {
+  /** Built-in names, and containers' own commands, stand for programs of this machine. */
+  readonly standIns: boolean
   /** Throws {@link ImageError}. With a command of its own a container needs no mapping: it runs the host's program. */
   resolve(image: string, options?: { hasCommand?: boolean }): ResolvedImage
   /** All entries, in the order in which they are asked: of several with a command the first one counts. */
@@ -28,9 +30,13 @@ export interface LoadedImages {
 
 /**
  * Resolves names: the user's mappings count before loaded images, and these before the built-in names and the programs
- * of containers' own commands.
+ * of containers' own commands, which `standIns: false` leaves out.
  */
-export function createImages(map: ImageMap, loaded?: LoadedImages): Images {
+export function createImages(
+  map: ImageMap,
+  loaded?: LoadedImages,
+  { standIns = true }: { standIns?: boolean } = {},
+): Images {
   let known: KnownEntry[] = entriesOf(map).map((entry) => ({ ...entry, origin: 'configuration' }))
   const listeners: (() => void)[] = []
   const change = (entries: KnownEntry[]): void => {
@@ -43,10 +49,11 @@ export function createImages(map: ImageMap, loaded?: LoadedImages): Images {
     const name = parseImageName(image)
     const names = [image, ...spellings(name)]
     const said = known.filter(({ pattern }) => names.some(matcher(pattern)))
-    return said.some(({ command, path }) => command || path) ? said : [...said, ...builtInFor(name)]
+    return !standIns || said.some(({ command, path }) => command || path) ? said : [...said, ...builtInFor(name)]
   }
 
   return {
+    standIns,
     resolve(image, { hasCommand = false } = {}) {
       if (image.startsWith('/')) return resolved(image, { command: [image], path: [] })
       const found = entriesFor(image)
@@ -56,7 +63,7 @@ export function createImages(map: ImageMap, loaded?: LoadedImages): Images {
       if (files) return { ...files, ...(stopSignal && { stopSignal }) }
       const { command, origin } = found.find((entry) => entry.command) ?? {}
       const path = found.flatMap((entry) => entry.path ?? [])
-      if (command || path.length > 0 || hasCommand)
+      if (command || path.length > 0 || (hasCommand && standIns))
         return resolved(image, { command, isDefault: origin === 'built in', path, stopSignal })
       const pattern = patternOf(image)
       throw new ImageError(

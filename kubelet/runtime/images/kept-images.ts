@@ -16,8 +16,13 @@ interface Changes {
  * Images whose changes a kubelet that starts again finds in `file`. A file that is damaged changes nothing, and neither
  * does what it says of a pattern of which the configuration has said something else since.
  */
-export function createKeptImages(map: ImageMap, file: string, loaded?: LoadedImages): Images {
-  const images = createImages(map, loaded)
+export function createKeptImages(
+  map: ImageMap,
+  file: string,
+  loaded?: LoadedImages,
+  options?: { standIns?: boolean },
+): Images {
+  const images = createImages(map, loaded, options)
   const configured = entriesOf(map)
   const { added, removed, ...before } = read(file)
   const of = (entries: ImageEntry[], pattern: string) => entries.find((entry) => entry.pattern === pattern)

@@ -11,7 +11,6 @@ import {
   type ContainerUsage,
   type ExecOptions,
   type ExecResult,
-  ImageError,
   type PodAddressing,
   type PodSocket,
   type PortHolder,
@@ -26,6 +25,7 @@ import {
   type StreamedExecOptions,
 } from '../container-runtime.ts'
 import { whyNotExecutable, whyNoWorkingDir } from '../executable.ts'
+import { findImage, type ImageRequest, type Pulls } from '../images/find-image.ts'
 import type { Images } from '../images/images.ts'
 import { Boot } from './boot.ts'
 import { clockFile, readMovedClock, tellOfMovedClock, writeMovedClock } from './clock-file.ts'
@@ -62,6 +62,8 @@ export interface ProcessRuntimeOptions {
   rootDir: string
   clock: Clock
   images: Images
+  /** Brings what {@link images} does not have; by default nothing is pulled. */
+  pulls?: Pulls
   nodeIP: string
   /** The shim is our supervisor's child; otherwise we start one if none is there. */
   supervised: boolean
@@ -168,13 +170,8 @@ class ProcessRuntime implements ContainerRuntime {
     return this.#options.capabilities
   }
 
-  async resolveImage(image: string, options: { policy: string; hasCommand?: boolean }): Promise<ResolvedImage> {
-    try {
-      return this.#options.images.resolve(image, options)
-    } catch (error) {
-      if (!(error instanceof ImageError) || error.reason !== 'ErrImagePull' || options.policy !== 'Never') throw error
-      throw new ImageError('ErrImageNeverPull', `Container image "${image}" is not present with pull policy of Never`)
-    }
+  resolveImage(image: string, options: ImageRequest): Promise<ResolvedImage> {
+    return findImage(image, options, this.#options)
   }
 
   async usePodAddresses(addressing: PodAddressing): Promise<string | undefined> {
