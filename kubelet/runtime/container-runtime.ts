@@ -365,6 +365,8 @@ export interface StreamedExecOptions {
   stdin: boolean
   /** On a terminal of its own, of which there is but one output. */
   tty: boolean
+  /** The first size of the terminal, if it is known. */
+  size?: TerminalSize
 }
 /**
  * Holds the streams and the exit code of a process. A stream that is not read blocks the process, as a full pipe does.

@@ -47,7 +47,7 @@ const large = [
 ]
 
 /** Packages that are loaded as they are installed; all others become part of the programs. */
-export const notBundled: readonly string[] = ['re2js', '@lydell/node-pty', '@kubernetes/client-node']
+export const notBundled: readonly string[] = ['re2js', '@kubernetes/client-node']
 
 /** What Fastify itself would load for routes with schemas: those of plugins have it from apiserver/http/plugins. */
 const neverUsed = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler']

@@ -43,8 +43,8 @@ const shell = Object.fromEntries(Object.entries(process.env).filter(([name]) => 
 const run = (file: string, args: string[], { cwd, env = shell }: { cwd?: string; env?: NodeJS.ProcessEnv } = {}) =>
   promisify(execFile)('env', ['-u', 'NODE_OPTIONS', file, ...args], { cwd, env })
 
-const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
-const installedBeside = Object.keys({ ...dependencies, ...optionalDependencies })
+const { dependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
+const installedBeside = Object.keys(dependencies)
 const { optionalDependencies: nodePackages } = JSON.parse(
   readFileSync(join(repository, 'bin', 'node', 'package.json'), 'utf8'),
 )

@@ -63,6 +63,8 @@ t.test('requests that are cut, damaged or endless', async (t) => {
       ['stop'],
       ['forget', '../up'],
       ['network', '../up'],
+      ['size', 'none', '80', '24'],
+      ['size', 'none', 'wide'],
       ['input', '\0'],
     ])
       writeSync(requests, encodeRequest(words))

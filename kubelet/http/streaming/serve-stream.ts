@@ -53,8 +53,9 @@ export async function serveStream(context: StreamContext, request: StreamRequest
   const { id } = await findRunningContainer(context.runtime, pod, request.target.container ?? '')
   await joinRemoteCommand(context, request, wanted, {
     verb: request.verb,
-    start: () =>
-      request.verb === 'exec' ? context.runtime.exec(id, { command, ...wanted }) : context.runtime.attach(id),
+    tty: wanted.tty,
+    start: (size) =>
+      request.verb === 'exec' ? context.runtime.exec(id, { command, ...wanted, size }) : context.runtime.attach(id),
   })
 }
 
@@ -66,12 +67,12 @@ async function joinRemoteCommand(
 ): Promise<void> {
   if (upgrade && isWebSocket(upgrade.request)) {
     const accepted = await acceptWebSocket(upgrade, Object.keys(remoteCommandProtocols))
-    return runRemoteCommand(command, webSocketRemoteStreams(accepted, wanted))
+    return runRemoteCommand(command, webSocketRemoteStreams(accepted, wanted), clock)
   }
   if (!upgrade || !isSpdy(upgrade.request)) throw upgradeRequired()
   const version = spdyVersions[acceptSpdyUpgrade(upgrade, Object.keys(spdyVersions))]!
   const streams = await spdyRemoteStreams({ transport: upgrade.socket, version, wanted, clock })
-  if (streams) await runRemoteCommand(command, streams)
+  if (streams) await runRemoteCommand(command, streams, clock)
 }
 
 async function forwardPorts(context: StreamContext, { target: named, query, upgrade }: StreamRequest): Promise<void> {

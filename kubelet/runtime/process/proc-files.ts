@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { SignalReception } from '../container-runtime.ts'
 
 /**
@@ -18,23 +18,6 @@ export function receptionOf(pid: number, signal: number): (SignalReception & { i
     isStopped: /^[Tt]/.test(field('State') ?? ''),
   }
 }
-
-/**
- * Returns the processes that a process started, and those that they started, in no order. Without /proc it returns
- * none.
- */
-export function descendantsOf(pid: number): number[] {
-  if (!existsSync('/proc/self')) return []
-  const processes = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))
-  const children = Map.groupBy(processes, parentOf)
-  const found: number[] = []
-  for (let next = [pid]; next.length > 0; found.push(...next)) {
-    next = next.flatMap((parent) => (children.get(parent) ?? []).map(Number))
-  }
-  return found
-}
-/** The second number behind the name, which may hold anything. */
-const parentOf = (pid: string): number => Number(/^\S (\d+)/.exec(read(`${pid}/stat`).split(') ').at(-1) ?? '')?.[1])
 
 function read(file: string): string {
   try {

@@ -42,7 +42,7 @@ import { execLaunch } from './execs/exec-launch.ts'
 import { Execs } from './execs/execs.ts'
 import { containerFiles } from './launch/container-files.ts'
 import { containerEnvironment, containerLaunch } from './launch/container-launch.ts'
-import { shimLaunch, terminalLaunch } from './launch/launch.ts'
+import { shimLaunch } from './launch/launch.ts'
 import { tooLong, whyTooLong } from './launch/program-size.ts'
 import { MountedMemory } from './memory-folders.ts'
 import type { PodNetworks } from './network/pod-networks.ts'
@@ -53,9 +53,8 @@ import type { PortOwners } from './ports/port-owners.ts'
 import { type Processes, RecordStore } from './record-store.ts'
 import { noTask, startFailure } from './runtime-errors.ts'
 import { KeptShim } from './shim/kept-shim.ts'
-import { runtimeDir, shimPid } from './shim/shim.ts'
+import { runtimeDir } from './shim/shim.ts'
 import { shimNews } from './shim-news.ts'
-import { startOnTerminal } from './streams/terminal.ts'
 import { ordinaryIdentity } from './view/identity.ts'
 
 export interface ProcessRuntimeOptions {
@@ -260,6 +259,7 @@ class ProcessRuntime implements ContainerRuntime {
       containerId: id,
       hasInput: config.stdin,
       separateErrors: false,
+      onTerminal: config.tty,
       ipcOf,
       ...networkOf(sandbox),
       ...launch,
@@ -300,16 +300,15 @@ class ProcessRuntime implements ContainerRuntime {
     return { outcome: 'failed', output: '', message: `rpc error: code = ${found.code} desc = ${found.problem}` }
   }
 
-  async exec(containerId: string, { command, stdin, tty }: StreamedExecOptions): Promise<ProcessStreams> {
+  async exec(containerId: string, { command, stdin, tty, size }: StreamedExecOptions): Promise<ProcessStreams> {
     const found = this.#execLaunch(containerId, { command, env: tty ? { TERM: 'xterm' } : {} })
     if ('problem' in found) throw new StartError(found.problem)
-    if (tty) return startOnTerminal(terminalLaunch(found.launch, shimPid(this.#options.rootDir)))
-    return this.#execs.onPipes({ ...found.launch, containerId }, { stdin })
+    return this.#execs.withStreams({ ...found.launch, size, containerId }, { stdin, tty })
   }
 
   async attach(containerId: string): Promise<ProcessStreams> {
     const container = this.#containers.get(containerId)
-    const streams = container && attachTo(container, () => this.#shim.connection.closeInput(containerId))
+    const streams = container && attachTo(container, this.#shim.connection)
     if (!streams) throw new StartError(noTask(containerId))
     return streams
   }

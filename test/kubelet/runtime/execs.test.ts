@@ -17,7 +17,7 @@ t.test('the shim is to forget what could not be started', async (t) => {
     workingDir: '/',
     namespaces: { kind: 'none' },
   }
-  await t.rejects(execs.onPipes(launch, { stdin: false }), /No such file or directory/)
+  await t.rejects(execs.withStreams(launch, { stdin: false, tty: false }), /No such file or directory/)
   t.equal(forgotten.length, 1)
   t.match(await execs.run(launch, { command: ['none'] }), { outcome: 'failed' })
   t.equal(forgotten.length, 2)

@@ -1,36 +1,32 @@
 import type { ProcessStreams } from '../../container-runtime.ts'
+import type { ShimConnection } from '../shim/connection.ts'
 import { openInput } from '../streams/input-pipe.ts'
 import { OutputStream } from '../streams/output-stream.ts'
-import { interrupt, throughTypist } from '../streams/typed-lines.ts'
 import type { Container } from './container.ts'
 
 /**
- * Streams of a container's own process; undefined when there is none that could say a word. `closeInput`: the shim's
- * end of what it reads.
+ * Returns the streams of a container's own process; undefined if there is none that could print anything. The input of
+ * a terminal does not end with its first session, as with containerd, not even with `stdinOnce`.
  */
-export function attachTo(container: Container, closeInput: () => void): ProcessStreams | undefined {
+export function attachTo(
+  container: Container,
+  shim: Pick<ShimConnection, 'closeInput' | 'resize'>,
+): ProcessStreams | undefined {
   if (!container.output || container.record.state === 'exited') return undefined
+  const { id, stdinOnce, tty } = container.stored
   const { reader, attached } = container.output
   const stdout = new OutputStream(reader)
   attached.add(stdout)
   stdout.on('close', () => attached.delete(stdout))
   const stdin = container.input === undefined ? undefined : openInput(container.input)
-  const endInput = (): void => {
-    container.input = undefined
-    closeInput()
-  }
-  if (container.stored.stdinOnce) stdin?.on('close', endInput)
+  if (stdinOnce && !tty)
+    stdin?.on('close', () => {
+      container.input = undefined
+      shim.closeInput(id)
+    })
   const exitCode = container.exited.promise.then(() => {
     stdin?.destroy()
     return container.record.exitCode ?? 0
   })
-  const streams: ProcessStreams = { ...(stdin && { stdin }), stdout, exitCode }
-  if (!container.stored.tty) return streams
-  return throughTypist(streams, {
-    interrupt: () => interrupt(container.record.pid),
-    endOfInput() {
-      stdin?.end()
-      endInput()
-    },
-  })
+  return { ...(stdin && { stdin }), stdout, exitCode, ...(tty && { resize: (size) => shim.resize(id, size) }) }
 }

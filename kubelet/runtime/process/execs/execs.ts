@@ -1,10 +1,16 @@
 import type { Clock } from '../../../../shared/clock/clock.ts'
 import { withinLimit } from '../../../../shared/clock/within-limit.ts'
-import { type ExecOptions, type ExecResult, type ProcessStreams, StartError } from '../../container-runtime.ts'
+import {
+  type ExecOptions,
+  type ExecResult,
+  type ProcessStreams,
+  StartError,
+  type StreamedExecOptions,
+} from '../../container-runtime.ts'
 import { type Launch, shimLaunch } from '../launch/launch.ts'
 import { newId } from '../new-id.ts'
 import { execFailure } from '../runtime-errors.ts'
-import type { ShimConnection, StartedProcess } from '../shim/connection.ts'
+import type { ShimConnection, ShimRun, StartedProcess } from '../shim/connection.ts'
 import { sendSignal } from '../signals.ts'
 import { openInput } from '../streams/input-pipe.ts'
 import { OutputStream } from '../streams/output-stream.ts'
@@ -67,21 +73,23 @@ export class Execs {
     }
   }
 
-  async onPipes(launch: CommandLaunch, { stdin }: { stdin: boolean }): Promise<ProcessStreams> {
-    const { id, exec } = this.#start(launch, { hasInput: stdin, separateErrors: true })
-    const {
-      output,
-      errors = '',
-      input,
-    } = await exec.started.promise.catch((error: unknown) => {
+  /** A client that leaves has the terminal of its command hung up; a command without one goes on. */
+  async withStreams(
+    launch: CommandLaunch,
+    { stdin, tty }: Pick<StreamedExecOptions, 'stdin' | 'tty'>,
+  ): Promise<ProcessStreams> {
+    const { id, exec } = this.#start(launch, { hasInput: stdin, separateErrors: !tty, onTerminal: tty })
+    const { pid, output, errors, input } = await exec.started.promise.catch((error: unknown) => {
       this.#forget(id)
       throw error
     })
-    const [stdout, stderr] = [listenTo(output), listenTo(errors)]
+    const stdout = listenTo(output)
+    const stderr = errors === undefined ? undefined : listenTo(errors)
     const writer = input === undefined ? undefined : openInput(input)
-    writer?.on('close', () => this.#shim().closeInput(id))
+    if (!tty) writer?.on('close', () => this.#shim().closeInput(id))
+    else stdout.stream.on('close', () => this.#execs.has(id) && sendSignal(-pid, 'SIGHUP'))
     const exitCode = exec.ended.promise.then((code) => {
-      for (const { reader, stream } of [stdout, stderr]) {
+      for (const { reader, stream } of [stdout, ...(stderr ? [stderr] : [])]) {
         reader.drain()
         reader.close()
         stream.end()
@@ -90,7 +98,13 @@ export class Execs {
       this.#forget(id)
       return code ?? exitKilled
     })
-    return { ...(writer && { stdin: writer }), stdout: stdout.stream, stderr: stderr.stream, exitCode }
+    return {
+      ...(writer && { stdin: writer }),
+      stdout: stdout.stream,
+      ...(stderr && { stderr: stderr.stream }),
+      ...(tty && { resize: (size) => this.#shim().resize(id, size) }),
+      exitCode,
+    }
   }
 
   hasStarted(id: string, process: StartedProcess): void {
@@ -126,7 +140,10 @@ export class Execs {
     this.areLost()
   }
 
-  #start(launch: CommandLaunch, streams: { hasInput: boolean; separateErrors: boolean }): { id: string; exec: Exec } {
+  #start(
+    launch: CommandLaunch,
+    streams: Pick<ShimRun, 'hasInput' | 'separateErrors' | 'onTerminal'>,
+  ): { id: string; exec: Exec } {
     const id = newId()
     const exec: Exec = {
       pid: 0,

@@ -14,7 +14,7 @@ import type { ProgramUser } from './program-user.ts'
 
 /** Returns the environment that every process of the container gets. */
 export function containerEnvironment(
-  config: Pick<ContainerConfig, 'env' | 'path'>,
+  config: Pick<ContainerConfig, 'env' | 'path' | 'tty'>,
   {
     hostname,
     runtimeRoot,
@@ -35,6 +35,7 @@ export function containerEnvironment(
   return {
     HOSTNAME: hostname,
     HOME: user?.home ?? os.homedir(),
+    ...(config.tty && { TERM: 'xterm' }),
     ...config.env,
     PATH: [...config.path, config.env.PATH || defaultPath].join(':'),
     [clockFileVariable]: ownFiles ? ownClockFile : clockFile,

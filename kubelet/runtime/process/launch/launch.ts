@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { capabilityNames } from '../../capability-names.ts'
-import type { ProcessRights } from '../../container-runtime.ts'
+import type { ProcessRights, TerminalSize } from '../../container-runtime.ts'
 import { systemCalls } from '../shim/system-calls.ts'
 import { ordinaryIdentity } from '../view/identity.ts'
 import type { Step } from '../view/steps.ts'
@@ -16,6 +16,8 @@ export interface Launch {
   rights?: ProcessRights
   /** Names the user of the program if it is not the kubelet's own. */
   user?: ProgramUser
+  /** The first size of its terminal, if it is on one and a size is known. */
+  size?: TerminalSize
   namespaces: Namespaces
 }
 
@@ -48,14 +50,6 @@ export function shimLaunch(launch: Launch): { namespaceFlags: number; besidePid?
   if (namespaces.kind === 'new')
     return { namespaceFlags: namespaces.flags, besidePid, steps: words([...namespaces.steps, ...done]) }
   return { namespaceFlags: 0, besidePid, steps: words([...enter({ ...namespaces, processes: false }), ...done]) }
-}
-
-/** Returns the program and arguments that start a launch beside the shim, as a child process on a terminal. */
-export function terminalLaunch(launch: Launch, shimPid: string): { file: string; args: string[] } {
-  const { namespaces } = launch
-  if (namespaces.kind !== 'enter') return aloneLaunch(program(launch))
-  const users: Step[] = namespaces.network && ordinaryIdentity() ? [['enter', shimPid, 'user']] : []
-  return aloneLaunch([...users, ...enter(namespaces), ['fork'], ['session'], ...program(launch)])
 }
 
 /** Steps taken by `container.pl` as a program. */
@@ -93,7 +87,8 @@ function enter({
   return [...first, ['enter', String(pid), ...names]]
 }
 
-const program = ({ command, env, workingDir, rights, user }: Launch): Step[] => [
+const program = ({ command, env, workingDir, rights, user, size }: Launch): Step[] => [
+  ...(size ? [['size', String(size.width), String(size.height)] satisfies Step] : []),
   ['within', workingDir],
   ...(rights ? rightsSteps(rights) : []),
   ...(user && canSwitchUser() ? userSteps(user) : []),

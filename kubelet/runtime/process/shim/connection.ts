@@ -3,6 +3,7 @@ import { Socket } from 'node:net'
 import path from 'node:path'
 import type { Clock } from '../../../../shared/clock/clock.ts'
 import { withinLimit } from '../../../../shared/clock/within-limit.ts'
+import type { TerminalSize } from '../../container-runtime.ts'
 import { newId } from '../new-id.ts'
 import { runtimeDir } from './shim.ts'
 import { decodeWords, encodeRequest } from './shim-words.ts'
@@ -36,6 +37,8 @@ export interface ShimRun {
   /** If true, stdin is a pipe instead of an empty file. */
   hasInput: boolean
   separateErrors: boolean
+  /** If true, the process has a terminal, which the shim holds: the pipes carry what is typed and shown there. */
+  onTerminal?: boolean
   /** Holds the flags of new namespaces. */
   namespaceFlags: number
   /** A process whose PID namespace it joins. */
@@ -52,8 +55,10 @@ export interface ShimRun {
 export interface ShimConnection {
   /** The listener is told that it was started or that it failed, unless the shim hangs. */
   run(run: ShimRun): void
-  /** Closes the shim's end of what a process reads. */
+  /** Closes the shim's end of what a process reads. Without effect on a terminal. */
   closeInput(id: string): void
+  /** Sets the size of a process's terminal. */
+  resize(id: string, size: TerminalSize): void
   /**
    * Resolves to a file that is the network namespace of this name. The shim makes it, and keeps it until it is
    * forgotten.
@@ -165,13 +170,15 @@ class PipeConnection implements ShimConnection {
     containerId,
     hasInput,
     separateErrors,
+    onTerminal = false,
     namespaceFlags,
     besidePid = 0,
     ipcOf = dash,
     networkOf = dash,
     steps,
   }: ShimRun): void {
-    const numbers = [hasInput ? 1 : 0, separateErrors ? 2 : 1, namespaceFlags, besidePid].map(String)
+    const outputs = onTerminal ? 0 : separateErrors ? 2 : 1
+    const numbers = [hasInput ? 1 : 0, outputs, namespaceFlags, besidePid].map(String)
     const line = Buffer.from(encodeRequest(['run', id, containerId, ...numbers, ipcOf, networkOf, ...steps]))
     if (line.length > lineBytes) this.#listener.failed(id, { atMs: this.#clock.now(), why: tooLongLine(line.length) })
     else this.#write(line)
@@ -187,6 +194,10 @@ class PipeConnection implements ShimConnection {
 
   closeInput(id: string): void {
     this.#send('input', id)
+  }
+
+  resize(id: string, { width, height }: TerminalSize): void {
+    this.#send('size', id, String(width), String(height))
   }
 
   forget(id: string): void {

@@ -1,11 +1,13 @@
 # Becomes a container, or a command in one: takes the steps that its arguments spell out, in order; the last executes the program.
 # Each step is a name, how many words belong to it, and those words. What fails is told, and ends it all with 128.
 # Perl, since it is on nearly every Linux and asks the kernel itself: one program instead of ten. The shim takes the same steps in
-# a fork of itself; by itself this file is run to try what the machine allows, and on terminals.
+# a fork of itself; by itself this file is run to try what the machine allows.
 use strict;
 
 # Numbers of the system calls that Perl has no name for, by name.
 our %number;
+# TIOCSCTTY and TIOCSWINSZ.
+our ($CONTROLS, $WINDOW) = $^O eq 'darwin' ? (0x20007461, 0x80087467) : (0x540e, 0x5414);
 my %step;
 my $pivoted;
 
@@ -38,6 +40,18 @@ sub join_namespaces {
   return 1;
 }
 
+# What controls us no longer, a terminal can then.
+sub own_session {
+  return syscall($number{setsid}) if $number{setsid};
+  require POSIX;
+  POSIX::setsid();
+}
+
+sub set_size {
+  my ($terminal, $columns, $rows) = @_;
+  return ioctl($terminal, $WINDOW, pack('S4', $rows, $columns, 0, 0));
+}
+
 sub write_file {
   my ($file, $text) = @_;
   open(my $handle, '>', $file) or return 0;
@@ -63,6 +77,8 @@ sub read_only {
     # Close inherited descriptors so that no reader waits on this process.
     syscall($number{close_range}, 3, 0xffffffff, 0) if $number{close_range};
     open($_, '+<', '/dev/null') for \*STDIN, \*STDOUT, \*STDERR;
+    # What is typed is for the program: on a terminal both are of one group.
+    $SIG{$_} = 'IGNORE' for qw(INT QUIT TSTP);
     waitpid($child, 0);
     exit($? & 127 ? 128 + ($? & 127) : $? >> 8);
   },
@@ -112,8 +128,8 @@ sub read_only {
   },
   leave => sub { unmount('.') if $pivoted; chdir('/') },
   within => sub { chdir($_[0]) },
-  # A session of its own, with the terminal at hand.
-  session => sub { syscall($number{setsid}); ioctl(STDIN, 0x540e, 1); 1 },
+  # The terminal's first size.
+  size => sub { set_size(\*STDIN, @_) },
   # All capabilities but these are lost with the next program: 24 is PR_CAPBSET_DROP.
   capabilities => sub { my %kept = map { $_ => 1 } $ports, @_; $kept{$_} || syscall($number{prctl}, 24, $_, 0, 0, 0) for 0 .. 63; 1 },
   noNewPrivileges => sub { ask('prctl', 38, 1, 0, 0, 0) },

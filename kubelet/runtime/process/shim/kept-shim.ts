@@ -76,6 +76,7 @@ const absent: ShimConnection = {
   run() {},
   network: () => Promise.reject(new Error('the shim ended')),
   closeInput() {},
+  resize() {},
   forget() {},
   end() {},
   async close() {},

@@ -9,11 +9,13 @@
 #                 that is a dot), the last word is a dot:
 #   hello WHO PID                  a new kubelet: commands of the one before are ended, and all that is known is told again
 #   run ID CONTAINER INPUT OUTPUTS FLAGS PID POD NETWORK STEP…   CONTAINER: ID itself, or where a command belongs; INPUT 1: with a pipe to read;
-#                                  OUTPUTS 1 or 2; FLAGS of new namespaces; PID of a process whose PID namespace is joined, or 0; POD:
+#                                  OUTPUTS 1 or 2, or 0: it is on a terminal, which ends with it; FLAGS of new namespaces; PID of a process,
+#                                  to join its PID namespace, or 0; POD:
 #                                  the IPC namespace of this name is joined, and made for its first process; or a dash; NETWORK: the
 #                                  network namespace of this name is joined; or a dash; the steps are container.pl's
 #   network NAME                   a network namespace of this name is made, unless there is one
 #   input ID                       it gets no more to read
+#   size ID COLUMNS ROWS           its terminal has this size from now on
 #   forget ID                      nothing of it is wanted any more: it is killed, should it run; also of the namespaces of this name
 #   end                            ends everything
 # ROOT/events     lines to the kubelet, of the same form without the dot:
@@ -29,7 +31,7 @@
 # does; and the shim, when that has ended: docs/decisions/004-processes-that-are-left.md.
 use strict;
 (my $here = $0) =~ s{[^/]*$}{};
-our %number;
+our (%number, $CONTROLS);
 require "${here}container.pl";
 (my ($root, $mode), %number) = @ARGV;
 
@@ -229,6 +231,53 @@ sub new_pipe {
   return $which eq 'input' ? $reading : $writing;
 }
 
+# Our side of a terminal, which does not wait, and the program's: TIOCPTYGRANT, TIOCPTYUNLK and TIOCPTYGNAME of macOS; else TIOCSPTLCK
+# and TIOCGPTN.
+sub new_terminal {
+  require Fcntl;
+  my $flags = Fcntl::O_RDWR() | Fcntl::O_NOCTTY();
+  sysopen(my $ours, '/dev/ptmx', $flags | Fcntl::O_NONBLOCK()) or return ();
+  my ($name, $unlocked) = ("\0" x 128, pack('i', 0));
+  if ($^O eq 'darwin') {
+    ioctl($ours, 0x20007454, 0) && ioctl($ours, 0x20007452, 0) && ioctl($ours, 0x40807453, $name) or return ();
+    $name =~ s/\0.*//s;
+  }
+  else {
+    ioctl($ours, 0x40045431, $unlocked) && ioctl($ours, 0x80045430, $name) or return ();
+    $name = '/dev/pts/' . unpack('i', $name);
+  }
+  sysopen(my $theirs, $name, $flags) or return ();
+  return ($ours, $theirs);
+}
+
+# A process's terminal, between its pipes. We hold the process's side as well: then ours is no end of file while nothing is open there.
+sub on_terminal {
+  my ($job, $keys, $screen) = @_;
+  my ($ours, $theirs) = new_terminal() or return undef;
+  fcntl($screen, 4, Fcntl::O_NONBLOCK()); # F_SETFL
+  $job->{terminal} = {ours => $ours, theirs => $theirs, ways => [[$ours, $screen, ''], $keys ? [$keys, $ours, ''] : ()]};
+  return $theirs;
+}
+
+# One piece from a terminal to its pipe, or from the other pipe to it. What cannot be written yet is held, and nothing more is read.
+sub pass_on {
+  my ($way) = @_;
+  my ($from, $to) = @$way;
+  return 0 unless length $way->[2] || sysread($from, $way->[2], $AT_ONCE);
+  my $written = syswrite($to, $way->[2]) or return 0;
+  substr($way->[2], 0, $written, '');
+  return 1;
+}
+
+# Of a process that has ended. Its pipe gets room for what a kubelet has not read, by F_SETPIPE_SZ; what it left may go on printing.
+sub pass_on_rest {
+  my ($job) = @_;
+  my $terminal = delete $job->{terminal} or return;
+  my $way = $terminal->{ways}[0];
+  fcntl($way->[1], 1031, 1 << 18);
+  for (1 .. 64) { last unless pass_on($way) }
+}
+
 # A process of its own kind: in new namespaces, in another's PID namespace, or plain. As fork answers.
 sub spawn {
   my ($flags, $beside, $network) = @_;
@@ -330,6 +379,7 @@ sub run {
   my $stdin = $input ? new_pipe($job, 'input') : undef;
   my $stdout = new_pipe($job, 'output');
   my $stderr = $outputs > 1 ? new_pipe($job, 'errors') : $stdout;
+  ($stdin, $stdout, $stderr) = (on_terminal($job, $stdin, $stdout)) x 3 unless $outputs > 0;
   my %joined;
   $joined{ipc} = namespace('ipc', $pod) if $pod ne '-';
   $joined{net} = $kept{net}{$network} if $network ne '-';
@@ -338,31 +388,32 @@ sub run {
     $pid = spawn($flags + 0, $beside + 0, $flags & $NEW_USERS ? delete $joined{net} : undef);
     if (defined $pid && $pid == 0) {
       adopt() if $job->{scatters};
-      become(\@steps, $telling, \%joined, $stdin, $stdout, $stderr);
+      become(\@steps, $telling, \%joined, $job->{terminal}, $stdin, $stdout, $stderr);
     }
     @$job{qw(pid told)} = ($pid, $told);
   }
   if (!$pid) {
-    $job->{failed} = [now(), "error during container init: $!"];
+    $job->{failed} = [now(), 'error during container init: ' . ($stdout ? '' : 'open a terminal or pipe: ') . lc $!];
     tell_of($job);
     return;
   }
-  setpgrp($pid, $pid);
+  setpgrp($pid, $pid) unless $job->{terminal};
   $job_of_pid{$pid} = $job;
   $preparing{$id} = $job;
 }
 
 # In the new process.
 sub become {
-  my ($steps, $telling, $joined, $stdin, $stdout, $stderr) = @_;
-  setpgrp(0, 0);
+  my ($steps, $telling, $joined, $terminal, $stdin, $stdout, $stderr) = @_;
+  $terminal ? own_session() : setpgrp(0, 0);
   # Should we be killed, it is, too.
   syscall($number{prctl}, 1, 9, 0, 0, 0) if $number{prctl};
   syscall($number{rt_sigprocmask}, 1, $chld, 0, 8) if $signals;
   $SIG{PIPE} = $SIG{TERM} = 'DEFAULT';
   umask 022;
   my $problem =
-    ($stdin ? open(STDIN, '<&', $stdin) : open(STDIN, '<', '/dev/null')) && open(STDOUT, '>&', $stdout) && open(STDERR, '>&', $stderr)
+    ($stdin ? open(STDIN, $terminal ? '+<&' : '<&', $stdin) : open(STDIN, '<', '/dev/null')) && open(STDOUT, '>&', $stdout)
+      && open(STDERR, '>&', $stderr) && (!$terminal || ioctl(STDIN, $CONTROLS, 0))
       && !(grep { !ask('setns', fileno $joined->{$_}, $NEW{$_}) } keys %$joined)
     ? take_steps(@$steps)
     : "error during container init: $!";
@@ -397,6 +448,7 @@ sub collect {
     is_prepared($job) if $job->{told};
     next if $job->{failed};
     $job->{exited} = [now(), $code];
+    pass_on_rest($job);
     $ending{$job->{id}} = $job if $job{$job->{id}};
   }
   return $adopts && $scattered;
@@ -431,7 +483,7 @@ sub forget {
   delete $_->{$id} for values %kept;
   my $job = delete $job{$id} or return;
   # Unless it has been reaped: its number may be another's.
-  kill 'KILL', -$job->{pid} if $job->{pid} && $job_of_pid{$job->{pid}} == $job;
+  kill 'KILL', -$job->{pid}, $job->{pid} if $job->{pid} && $job_of_pid{$job->{pid}} == $job;
   delete $preparing{$id};
   delete $job->{told};
   unlink map { "pipes/$id.$_" } qw(input output errors) unless $has_proc;
@@ -441,7 +493,7 @@ my %request = (
   hello => sub {
     # What is being prepared runs in a moment: then that can be told, too.
     for my $job (values %preparing) {
-      wait_for(5, $job->{told}) or kill 'KILL', -$job->{pid};
+      wait_for(5, $job->{told}) or kill 'KILL', -$job->{pid}, $job->{pid};
       is_prepared($job);
     }
     $untold = '';
@@ -455,7 +507,13 @@ my %request = (
   },
   run => \&run,
   network => \&network,
-  input => sub { my $job = $job{$_[0]} or return; delete $job->{input} },
+  # A terminal's input has no end.
+  input => sub { my $job = $job{$_[0]} or return; delete $job->{input} unless $job->{terminal} },
+  size => sub {
+    my ($id, @size) = @_;
+    my $terminal = ($job{$id} // {})->{terminal} or return;
+    set_size($terminal->{ours}, @size) if @size == 2 && !grep { !/^\d{1,5}\z/ } @size;
+  },
   forget => \&forget,
 );
 
@@ -489,6 +547,11 @@ while (1) {
   vec($readable, fileno $_, 1) = 1
     for $requests, $shims, $signals || (), $supervisor || (), map { $_->{told} } values %preparing;
   vec($writable, fileno $events, 1) = 1 if length $untold;
+  my @ways = map { @{$_->{ways}} } grep { defined } map { $_->{terminal} } values %job_of_pid;
+  for my $way (@ways) {
+    if (length $way->[2]) { vec($writable, fileno $way->[1], 1) = 1 }
+    else { vec($readable, fileno $way->[0], 1) = 1 }
+  }
   my $ready = select($readable, $writable, undef, !$signals && %job_of_pid ? 0.05 : $until ? 0.1 : undef);
   next if $ready < 0;
   finish() if vec($readable, fileno $shims, 1);
@@ -498,6 +561,7 @@ while (1) {
     next;
   }
   for my $job (values %preparing) { is_prepared($job) if vec($readable, fileno $job->{told}, 1) }
+  for (@ways) { pass_on($_) if length $_->[2] ? vec($writable, fileno $_->[1], 1) : vec($readable, fileno $_->[0], 1) }
   if ($signals && vec($readable, fileno $signals, 1)) { sysread($signals, my $signal, 128) }
   reap();
   if (vec($readable, fileno $requests, 1)) {

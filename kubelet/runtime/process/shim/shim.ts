@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { closeSync, constants, openSync } from 'node:fs'
 import path from 'node:path'
-import { readIfExists } from '../../../../shared/pki/files.ts'
 import { defaultPath } from '../../default-path.ts'
 import { systemCalls } from './system-calls.ts'
 
@@ -28,10 +27,6 @@ export function isShimThere({ rootDir }: { rootDir: string }): boolean {
     return false
   }
 }
-
-/** Returns the process ID of the shim, or an empty text if there is none. */
-export const shimPid = (rootDir: string): string =>
-  (readIfExists(path.join(runtimeDir(rootDir), 'shim.pid')) ?? '').trim()
 
 /** Starts a shim for a kubelet without a supervisor. The shim lives until it is asked to end. */
 export function startShimAlone({ rootDir }: { rootDir: string }): void {
