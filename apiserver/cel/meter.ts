@@ -14,6 +14,14 @@ export function charge(units: number): void {
   if (!(left >= 0)) throw new CelCancelled()
 }
 
+/** The cost of an error that does not end the evaluation. Upstream forgives it for nothing. */
+const FORGIVEN = 5
+/** Charges for an error that an item, an operand or a parser has thrown; throws one that ends the evaluation. */
+export function forgive(error: unknown): void {
+  if (error instanceof CelCancelled) throw error
+  charge(FORGIVEN)
+}
+
 /** A Budget limits the cost of each of several evaluations, and their total cost. */
 export class Budget {
   /** Limits the cost of one evaluation. */

@@ -14,8 +14,8 @@ import {
 import { TYPE_NAMES } from './checker.ts'
 import { comparisonCost, equalityCost, membershipCost, type RunCost, runCost } from './cost/actual.ts'
 import { LIST, MAP } from './cost-units.ts'
-import { CelCancelled, CelError, noSuchOverload } from './errors.ts'
-import { type Budget, charge, metered } from './meter.ts'
+import { CelError, noSuchOverload } from './errors.ts'
+import { type Budget, charge, forgive, metered } from './meter.ts'
 import type { Overload, Run } from './overloads.ts'
 import type { CelType } from './types.ts'
 import { compare, equal, fits, mapKey, Optional, StructValue, TypeValue, typeOfValue, Uint } from './values.ts'
@@ -258,7 +258,7 @@ function quantifier(predicate: Step, decidedBy: boolean, each: (frame: Frame, vi
         if (typeof holds !== 'boolean') throw noSuchOverload()
         decided = holds === decidedBy
       } catch (error) {
-        if (error instanceof CelCancelled) throw error
+        forgive(error)
         failure ??= error
       }
       return !decided
@@ -335,7 +335,7 @@ const logical =
       first = left(frame)
       if (first === decidedBy) return decidedBy
     } catch (error) {
-      if (error instanceof CelCancelled) throw error
+      forgive(error)
       failure = error
     }
     const second = right(frame)

@@ -33,22 +33,24 @@ function compile(pattern: string): RE2JS | Error {
   return entry
 }
 
+/** A category of characters (`\pL`) is a table of hundreds of ranges. */
+const CATEGORY = 30
 /** About how many instructions a pattern compiles to: repetitions are written out. */
 function expandedSize(pattern: string): number {
-  if (pattern.length > MAX_COMPILED) return pattern.length
+  if (pattern.length > MAX_COMPILED) return pattern.length * CATEGORY
   const groups = [0]
   let last = 0
   for (const [token, most = ''] of pattern.matchAll(
     /\\[pP](?:\{[^}]{0,40}\}|.)|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|[^\]\\]){0,200}\]|\{\d+(?:,(\d*))?\}|[\s\S]/g,
   )) {
-    if (token === '(') groups.push(0)
+    if (token === '(') groups.push(1)
     else if (token === ')' && groups.length > 1) {
       last = groups.pop()! + 2
       groups[groups.length - 1]! += last
     } else if (token.length > 1 && token.startsWith('{'))
       groups[groups.length - 1]! += last * Math.max(Number.parseInt(token.slice(1), 10), Number(most))
     else {
-      last = /^\\[pP]/.test(token) ? 20 : 1 + token.length / 8
+      last = 1 + token.length / 8 + CATEGORY * (token.length > 1 ? token.split(/\\[pP]/).length - 1 : 0)
       groups[groups.length - 1]! += last
     }
   }
@@ -56,7 +58,7 @@ function expandedSize(pattern: string): number {
 }
 
 /** Returns the cost of compiling the pattern, in units of CEL; 0 if it is compiled already. */
-export const patternWeight = (pattern: string): number => (compiled.has(pattern) ? 0 : 4 * expandedSize(pattern))
+export const patternWeight = (pattern: string): number => (compiled.has(pattern) ? 0 : 8 * expandedSize(pattern))
 
 /**
  * Returns the highest cost of matching the pattern against a text of that length, in units of CEL; 0 if the pattern
@@ -64,7 +66,7 @@ export const patternWeight = (pattern: string): number => (compiled.has(pattern)
  */
 export function patternCost(pattern: string, length: number): number {
   const entry = compile(pattern)
-  return entry instanceof Error ? 0 : length * (0.2 + entry.programSize() * 0.05)
+  return entry instanceof Error ? 0 : length * (0.2 + entry.programSize() * 0.08)
 }
 
 /** Returns Go's error for a pattern that does not compile; undefined if the pattern compiles. */

@@ -97,8 +97,14 @@ const setsCost =
     1 + Math.max(left.length * right.length * times, (left.length + right.length) * TRAVERSAL)
 const range: RunCost = (count: bigint) => Math.max(0, Number(count)) + 1 + LIST
 
+/** The cost of making a value of a text, beside reading it: upstream makes it for nothing. */
+const parsing =
+  (extra: number): RunCost =>
+  (value) =>
+    traversal(value) + extra
+const ADDRESS = 3
 function addressesCost(cidr: Cidr, other: unknown): number {
-  return Math.ceil(2 * sizeOf(cidr) * TRAVERSAL) + (typeof other === 'string' ? traversal(other) : 0)
+  return Math.ceil(2 * sizeOf(cidr) * TRAVERSAL) + (typeof other === 'string' ? traversal(other) + ADDRESS : 0)
 }
 function selectorCost(_check: unknown, selector: string): number {
   const requirements = Math.ceil(selector.length * 0.5)
@@ -113,10 +119,15 @@ const COSTS: Record<string, RunCost> = {
   check: () => AUTHORIZATION_CHECK,
   'fieldSelector labelSelector': selectorCost,
   'isSorted sum max min indexOf lastIndexOf': treeCost,
-  'url lowerAscii upperAscii substring trim startsWith endsWith strings.quote format': first,
-  'cidr isIP isCIDR quantity isQuantity semver isSemver isURL': first,
-  ip: (value) => (value instanceof Cidr ? 1 : traversal(value)),
-  'ip.isCanonical': twice,
+  'lowerAscii upperAscii substring trim startsWith endsWith strings.quote format': first,
+  'semver isSemver': parsing(6),
+  'quantity isQuantity': parsing(4),
+  'cidr isIP isCIDR': parsing(ADDRESS),
+  'url isURL': parsing(3),
+  ip: (value) => (value instanceof Cidr ? 1 : traversal(value) + ADDRESS),
+  'ip.isCanonical': (value) => twice(value) + ADDRESS,
+  isGlobalUnicast: () => 3,
+  'timestamp duration': (value) => plainCost(value) + (typeof value === 'string' ? 2 : 0),
   containsIP: addressesCost,
   containsCIDR: (cidr, other) => addressesCost(cidr, other) + traversal(cidr) + 1,
   replace: replaceCost,

@@ -9,6 +9,7 @@ import {
   qualifiedName,
 } from '../../validation/names.ts'
 import { CelError } from '../errors.ts'
+import { forgive } from '../meter.ts'
 import type { Signature } from '../overloads.ts'
 import { OpaqueValue, Optional } from '../values.ts'
 import { Cidr, Ip } from './addresses.ts'
@@ -48,8 +49,9 @@ const succeeds = (parse: () => unknown): boolean => {
     parse()
     return true
   } catch (error) {
-    if (error instanceof CelError) return false
-    throw error
+    if (!(error instanceof CelError)) throw error
+    forgive(error)
+    return false
   }
 }
 
