@@ -54,6 +54,8 @@ export async function serveCluster(options: ServeClusterOptions): Promise<Served
       if (range) void leadMachine(options, { range, cluster: api.metadata.uid ?? '', resolvers: machineResolvers() })
     }
     served.push(new ServiceProxy({ network, clock, nodeName, services: known, range, onServed, warn }))
+    const { serveWayOut } = await import('./way-out.ts')
+    served.push(await serveWayOut({ network, clock, services: range ?? `${clusterIP}/16`, warn }))
     const { PolicyEnforcer } = await import('../policies/policy-enforcer.ts')
     served.push(new PolicyEnforcer({ network, client, clock, dns, warn }))
   } catch (error) {

@@ -15,6 +15,11 @@ export interface NodeNetwork {
   connect(to: NetworkPlace & { timeoutMs: number; podSandbox?: string }): Promise<Socket>
   /** Serves TCP at an address of the node that pods reach; the address becomes the node's where it is not. */
   listen(at: NetworkPlace, onConnection: (socket: Socket) => void): Promise<Served>
+  /**
+   * Serves there also what rules lead there by tproxy, with the mark {@link TAKEN}: the local address of such a
+   * connection is the one that the pod asked for.
+   */
+  take(at: NetworkPlace, onConnection: (socket: Socket) => void): Promise<Served>
   /** Takes datagrams in the same way. Calls back with each socket that is made for it. */
   bind(at: NetworkPlace, onSocket: (socket: DatagramSocket) => void): Promise<Served>
   /**
@@ -32,6 +37,9 @@ export interface NodeNetwork {
   /** The containers of a pod start when this has resolved for it; its network is there. */
   beforeStart(prepare: (pod: NetworkedPod) => Promise<void>): void
 }
+
+/** Marks packets that end in the node's network, wherever they go. */
+export const TAKEN = 0x8000
 
 /** Names the ends of the link between node and machine, and the range of pods' addresses, which has both. */
 export interface NodePlace {

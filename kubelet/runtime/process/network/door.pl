@@ -12,7 +12,8 @@
 #   services NAME NETWORK BITS GATEWAY ADDRESS OWNER   the machine's route to the range of Services, by this link of it
 #   rules FILE                     rules of nftables, as commands of nft
 #   connect HOST PORT MS [NAMESPACE]   a connection; from the node, or from within this namespace
-#   listen HOST PORT               a server
+#   marked MARK                    packets with this mark are the node's, wherever they go
+#   listen HOST PORT [others]      a server; with this word also of connections to other addresses
 #   bind HOST PORT                 a socket for datagrams
 # Answers: {"id":1}, with "errno" and "what" if it failed; with a socket in the form in which Node passes handles.
 use strict;
@@ -28,6 +29,7 @@ my ($LOOPBACK, $BRIDGE) = (1, 1000); # indexes; no link of the kernel's own has 
 my $UNDER_WAY = 115; # EINPROGRESS
 my $TIMED_OUT = 110;
 my $INVALID = 22;
+my $TRANSPARENT = 19; # IP_TRANSPARENT
 
 # What went wrong, for the answer.
 my $what;
@@ -76,6 +78,8 @@ sub rules {
   $! = $INVALID if $end > 0;
   return $end == 0 || fails("nft -f $_[0]");
 }
+
+sub marked { ask_kernel($node, 1, take_marked($_[0], $LOOPBACK)) || fails('the rule of marked packets') }
 
 sub address { ask_kernel($node, 1, new_address($LOOPBACK, $_[0], 32)) || fails("the address $_[0]") }
 
@@ -190,20 +194,21 @@ sub now {
 }
 
 sub server {
-  my ($id, $type, $kind, $host, $port) = @_;
+  my ($id, $type, $kind, $host, $port, $others) = @_;
   my ($family, $at) = place_of($host, $port);
   socket(my $socket, $family, $kind, 0) or return refuse($id, 'socket');
   setsockopt($socket, SOL_SOCKET, SO_REUSEADDR, 1) if $kind == SOCK_STREAM;
+  !$others || setsockopt($socket, 0, $TRANSPARENT, 1) or return refuse($id, 'IP_TRANSPARENT');
   bind($socket, $at) or return refuse($id, 'bind');
   $kind == SOCK_DGRAM || listen($socket, 511) or return refuse($id, 'listen');
   hand_over($id, $type, $socket);
 }
 
 my %build = (bridge => \&bridge, address => \&address, pod => \&pod, rules => \&rules, link => \&machine_link,
-  services => \&service_route);
+  services => \&service_route, marked => \&marked);
 my %make = (
   connect => \&begin_connection,
-  listen => sub { server($_[0], 'net.Server', SOCK_STREAM, @_[1, 2]) },
+  listen => sub { server($_[0], 'net.Server', SOCK_STREAM, @_[1, 2, 3]) },
   bind => sub { server($_[0], 'dgram.Socket","dgramType":"udp4', SOCK_DGRAM, @_[1, 2]) },
 );
 sub answer {

@@ -9,7 +9,9 @@ my ($NEW_LINK, $DELETE_LINK, $NEW_ADDRESS, $NEW_ROUTE) = (16, 17, 20, 24);
 my ($LINK_ADDRESS, $LINK_NAME, $LINK_MASTER, $LINK_INFO, $LINK_NAMESPACE) = (1, 3, 10, 18, 28);
 my ($INFO_KIND, $INFO_DATA, $VETH_PEER) = (1, 2, 1);
 my ($ROUTE_TO, $ROUTE_LINK, $ROUTE_GATEWAY, $ROUTE_METRIC, $ROUTE_SOURCE) = (1, 4, 5, 6, 7);
-my ($MAIN_TABLE, $STATIC, $EVERYWHERE, $ON_LINK, $UNICAST) = (254, 4, 0, 253, 1);
+my ($NEW_RULE, $RULE_MARK, $RULE_TABLE, $TO_TABLE) = (32, 10, 15, 1);
+my ($MAIN_TABLE, $MARKED_TABLE, $LOCAL, $ON_HOST) = (254, 100, 2, 254);
+my ($STATIC, $EVERYWHERE, $ON_LINK, $UNICAST) = (4, 0, 253, 1);
 
 sub attribute {
   my ($type, $data) = @_;
@@ -60,6 +62,15 @@ sub route {
   my ($network, $bits, $scope, $words) = @_;
   my $head = pack('CCCCCCCCL', AF_INET, $bits, 0, 0, $MAIN_TABLE, $STATIC, $scope, $UNICAST, 0);
   return [$NEW_ROUTE, $CREATE | $ALONE, $head . ($bits ? attribute($ROUTE_TO, inet_aton($network)) : '') . $words];
+}
+
+# All packets with this mark are taken for the network's own, wherever they go.
+sub take_marked {
+  my ($mark, $index) = @_;
+  my $rule = pack('CCCCCCCCL', AF_INET, 0, 0, 0, 0, 0, 0, $TO_TABLE, 0);
+  my $route = pack('CCCCCCCCL', AF_INET, 0, 0, 0, $MARKED_TABLE, $STATIC, $ON_HOST, $LOCAL, 0);
+  return ([$NEW_ROUTE, $CREATE | $ALONE, $route . attribute($ROUTE_LINK, pack('L', $index))],
+    [$NEW_RULE, $CREATE | $ALONE, $rule . attribute($RULE_MARK, pack('L', $mark)) . attribute($RULE_TABLE, pack('L', $MARKED_TABLE))]);
 }
 
 sub netlink { socket(my $socket, 16, SOCK_RAW, 0) or return undef; return $socket }

@@ -6,7 +6,14 @@ import { AddressRange } from '../../../../shared/api/address-range.ts'
 import { isOfNetwork } from '../../../../shared/api/safe-sysctls.ts'
 import type { Clock } from '../../../../shared/clock/clock.ts'
 import type { Sandbox } from '../../container-runtime.ts'
-import type { NetworkedPod, NetworkPlace, NodeNetwork, NodePlace, Served } from '../../network/node-network.ts'
+import {
+  type NetworkedPod,
+  type NetworkPlace,
+  type NodeNetwork,
+  type NodePlace,
+  type Served,
+  TAKEN,
+} from '../../network/node-network.ts'
 import type { ShimConnection } from '../shim/connection.ts'
 import { Door } from './door.ts'
 import { HostPorts } from './host-ports.ts'
@@ -26,6 +33,7 @@ const NODE = 'node'
 interface Kept {
   verb: 'listen' | 'bind'
   at: NetworkPlace
+  isForOthers?: true
   use(handle: Server | DatagramSocket): void
   handle?: Server | DatagramSocket
 }
@@ -105,10 +113,11 @@ export class PodNetworks implements NodeNetwork {
   }
 
   async listen(at: NetworkPlace, onConnection: (socket: Socket) => void): Promise<Served> {
-    const use = (server: Server | DatagramSocket): void => {
-      server.on('connection', onConnection)
-    }
-    return this.#serve({ verb: 'listen', at, use })
+    return this.#serve({ verb: 'listen', at, use: serving(onConnection) })
+  }
+
+  async take(at: NetworkPlace, onConnection: (socket: Socket) => void): Promise<Served> {
+    return this.#serve({ verb: 'listen', at, isForOthers: true, use: serving(onConnection) })
   }
 
   async bind(at: NetworkPlace, onSocket: (socket: DatagramSocket) => void): Promise<Served> {
@@ -227,13 +236,20 @@ export class PodNetworks implements NodeNetwork {
   }
 
   async #make(door: Door, kept: Kept): Promise<void> {
-    const { verb, at, use } = kept
+    const { verb, at, isForOthers, use } = kept
+    if (isForOthers) await door.build('marked', TAKEN)
     if (this.#range?.indexOf(at.host) === undefined) await door.build('address', at.host)
-    kept.handle = await door.socket(verb, [at.host, at.port])
+    kept.handle = await door.socket(verb, [at.host, at.port, ...(isForOthers ? ['others'] : [])])
     kept.handle.unref()
     use(kept.handle)
   }
 }
+
+const serving =
+  (onConnection: (socket: Socket) => void) =>
+  (server: Server | DatagramSocket): void => {
+    server.on('connection', onConnection)
+  }
 
 /** The door tells of a timeout itself. */
 const MARGIN_MS = 1_000

@@ -1,0 +1,62 @@
+import { connect, type Socket } from 'node:net'
+import { pipeline } from 'node:stream'
+import { AddressRange } from '../../shared/api/address-range.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { type NodeNetwork, type Served, TAKEN } from '../runtime/network/node-network.ts'
+
+export interface WayOutOptions {
+  network: NodeNetwork
+  clock: Clock
+  /** Holds the range of cluster IPs. */
+  services: string
+  warn(error: unknown, what: string): void
+}
+
+/** No Service has this port at the node's address. */
+const PORT = 15_001
+/** As much as a stock kernel waits for an answer would hold a pod for minutes. */
+const CONNECT_MS = 30_000
+const MOST = 1_024
+/** The range of a cluster's pods is mostly this large, and a node knows but its part. */
+const BITS = 16
+
+/**
+ * Lets pods reach addresses outside of the cluster by TCP: the node's network takes such a connection, and the kubelet
+ * connects for the pod, as a process of this machine. So nothing of the machine is changed, and no right is needed.
+ */
+export async function serveWayOut({ network, clock, services, warn }: WayOutOptions): Promise<Served> {
+  const { node = '' } = network.place ?? {}
+  const inside = [new AddressRange(`${node}/${BITS}`).cidr, services]
+  let open = 0
+  const pass = (socket: Socket): void => {
+    const { localAddress: host = '', localPort: port = 0 } = socket
+    if (open === MOST || host === node) return void socket.resetAndDestroy()
+    open++
+    socket.allowHalfOpen = true
+    const outer = connect({ host, port, allowHalfOpen: true })
+    const timer = clock.machine.setTimer(CONNECT_MS, () => outer.destroy(new Error('no answer')), { background: true })
+    outer.once('connect', () => timer.cancel()).once('error', () => socket.resetAndDestroy())
+    pipeline(socket, outer, socket, () => {
+      open--
+      timer.cancel()
+    })
+  }
+  const served = await network.take({ host: node, port: PORT }, pass)
+  network
+    .useRules('out', rulesOf(node, inside))
+    .catch((error) => warn(error, 'pods do not reach addresses outside of the cluster'))
+  return served
+}
+
+/** They are asked after those of Services, when the address of a pod stands in the place of a cluster IP. */
+const rulesOf = (node: string, inside: readonly string[]): string => `add table ip kubestage-out
+delete table ip kubestage-out
+table ip kubestage-out {
+chain out {
+type filter hook prerouting priority dstnat + 10
+iifname != pods return
+${inside.map((range) => `ip daddr ${range} return`).join('\n')}
+meta l4proto tcp fib daddr type unicast meta mark set ${TAKEN} tproxy to ${node}:${PORT}
+}
+}
+`
