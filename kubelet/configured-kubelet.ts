@@ -22,13 +22,15 @@ export function configuredKubelet(config: KubeletConfig, capabilities: RuntimeCa
     shutdownGroups: shutdownGroups(config),
     shortenRunningKills: config.shortenRunningKills,
     allowedUnsafeSysctls: config.allowedUnsafeSysctls,
+    ...(config.podPidsLimit > 0 && { podPidsLimit: config.podPidsLimit }),
   } satisfies Partial<KubeletOptions>
 }
 
 /** Returns labels that show, and select by, what containers have for themselves on this node. */
-const capabilityLabels = ({ isolation, files }: RuntimeCapabilities): Record<string, string> => ({
+const capabilityLabels = ({ isolation, files, limits }: RuntimeCapabilities): Record<string, string> => ({
   'kubestage.dev/isolation': isolation,
   'kubestage.dev/files': files,
+  'kubestage.dev/limits': limits?.join('-') ?? 'none',
 })
 
 /** Shows that pods have networks of their own; without it they share the machine's. */

@@ -1,6 +1,6 @@
 import type { Limit } from '../shared/limits/reached-limits.ts'
 
-export type ContainerLimitName = 'containerLayerSize' | 'containerLogMaxSize' | 'containerLogMaxFiles'
+export type ContainerLimitName = 'containerLayerSize' | 'containerLogMaxSize' | 'containerLogMaxFiles' | 'podPidsLimit'
 
 interface ContainerLimit extends Limit {
   /** Where the bounded amount is counted. */
@@ -28,6 +28,11 @@ export const containerLimits: Readonly<Record<ContainerLimitName, ContainerLimit
     beyond: 'the oldest is removed',
     counted: 'as ephemeral storage of its pod',
     isOrdinary: true,
+  },
+  podPidsLimit: {
+    what: 'processes and threads of a pod, where limits are kept (`--limits`); 0 is no bound',
+    beyond: 'it gets "Resource temporarily unavailable"',
+    counted: 'by the control group of the pod',
   },
 }
 

@@ -1,5 +1,5 @@
 import { option } from '../shared/config/option.ts'
-import { bytes, EntryError, names, wholeNumber } from '../shared/config/option-types.ts'
+import { bytes, EntryError, names, oneOf, wholeNumber } from '../shared/config/option-types.ts'
 import { sysctlNamespace } from './admission/sysctls.ts'
 import { helpOf } from './container-limits.ts'
 
@@ -30,6 +30,14 @@ export const containerOptions = {
   containerLogMaxFiles: option(wholeNumber({ min: 2, max: 100, placeholder: 'COUNT' }), {
     default: 5,
     help: helpOf('containerLogMaxFiles'),
+  }),
+  limits: option(oneOf('auto', 'cgroup', 'none'), {
+    default: 'auto',
+    help: 'Whether the kernel keeps containers within their limits of memory and CPU; auto: where control groups of version 2 can be made',
+  }),
+  podPidsLimit: option(wholeNumber({ min: 0, max: 4_194_304, placeholder: 'COUNT' }), {
+    default: 0,
+    help: helpOf('podPidsLimit'),
   }),
 }
 

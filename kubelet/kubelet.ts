@@ -73,6 +73,8 @@ export interface KubeletOptions {
   crashLoopBackOff?: RestartBackoffOptions
   /** Kernel parameters that pods may set beside the safe ones; see {@link SysctlPolicy}. */
   allowedUnsafeSysctls?: readonly string[]
+  /** Bounds the processes and threads of a pod, where limits are kept. Default: no bound. */
+  podPidsLimit?: number
   /** A second DELETE that leaves less time shortens a kill that has begun; off by default, as upstream. */
   shortenRunningKills?: boolean
   /** Returns a number from 0 to 1, which spreads what would otherwise happen everywhere at once. */

@@ -9,6 +9,7 @@ import type { NodeTime } from './node/node-time.ts'
 import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-runtime.ts'
 import type { Pulls } from './runtime/images/find-image.ts'
 import type { Images } from './runtime/images/images.ts'
+import type { Cgroups } from './runtime/process/cgroups/cgroups.ts'
 
 interface RuntimeOptions {
   /** The configuration; its `rootDir` is absolute. */
@@ -56,8 +57,10 @@ async function openProcesses(options: RuntimeOptions): Promise<NodeRuntime> {
 
 async function createProcesses({ config, clock, log }: RuntimeOptions, images: NodeImages): Promise<ContainerRuntime> {
   const { createProcessRuntime, possibleIsolation } = await import('./runtime/process/index.ts')
-  const capabilities: RuntimeCapabilities =
-    config.isolation === 'none' ? { isolation: 'none', files: 'host' } : await possibleIsolation(config)
+  const [capabilities, cgroups] = await Promise.all([
+    config.isolation === 'none' ? shared : possibleIsolation(config),
+    config.limits === 'none' ? undefined : openGroups(config),
+  ])
   const ownNetworks = config.network === 'pod'
   if (ownNetworks) await refuseWithoutNetworks(capabilities)
   if (capabilities.files === 'host')
@@ -71,10 +74,26 @@ async function createProcesses({ config, clock, log }: RuntimeOptions, images: N
     ownNetworks,
     hidden: secretPlaces(config),
     layerBytes: quantityValue(config.containerLayerSize),
+    cgroups,
     logs: { fileBytes: quantityValue(config.containerLogMaxSize), files: config.containerLogMaxFiles },
     capabilities,
     warn: (message, fields) => log.warn(fields, message),
   })
+}
+
+const shared: RuntimeCapabilities = { isolation: 'none', files: 'host' }
+
+/**
+ * To enter a group of version 1 takes a container longer than all else that it needs, so these are used only when asked
+ * for.
+ */
+async function openGroups({ limits, rootDir }: KubeletConfig): Promise<Cgroups | undefined> {
+  const { openCgroups } = await import('./runtime/process/cgroups/open-cgroups.ts')
+  const { runtimeDir } = await import('./runtime/process/shim/shim.ts')
+  const found = await openCgroups(runtimeDir(rootDir), limits === 'auto' ? { versions: [2] } : {})
+  if (typeof found !== 'string') return found
+  if (limits === 'auto') return undefined
+  throw new ConfigError(`--limits cgroup cannot be had on this machine: ${found}; use --limits none`)
 }
 
 async function refuseWithoutNetworks({ isolation }: RuntimeCapabilities): Promise<void> {

@@ -6,7 +6,7 @@ import { command } from '../command.ts'
 import { outputOption, printData } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
 import type { Finding } from './finding.ts'
-import { cgroups, containers, networks, perl, program, terminals } from './machine.ts'
+import { containers, limits, networks, perl, program, terminals } from './machine.ts'
 import { listening, stateFolder } from './place.ts'
 import { podPorts } from './pod-ports.ts'
 import { docker, kubectl } from './tools.ts'
@@ -27,7 +27,7 @@ export default command({
       perl(),
       containers(),
       networks(),
-      cgroups(),
+      limits(),
       terminals(),
       stateFolder(stateDir),
       listening({ host, port, isChosen: origins.port !== 'default', stateDir }),

@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { version } from '../../cluster/package.ts'
 import { tryProgram } from '../../cluster/supervisor/try-program.ts'
+import { openCgroups } from '../../kubelet/runtime/process/cgroups/open-cgroups.ts'
 import { possibleIsolation } from '../../kubelet/runtime/process/launch/isolation.ts'
 import { whyNoNetworks } from '../../kubelet/runtime/process/network/door.ts'
 import { whyRefused } from '../../shared/config/system-errors.ts'
@@ -80,14 +81,21 @@ export async function networks(): Promise<Finding> {
   }
 }
 
-/** Finds out about cgroups, which users ask about. Nothing here uses them. */
-export async function cgroups(): Promise<Finding> {
-  const kind = existsSync('/sys/fs/cgroup/cgroup.controllers') ? 'v2' : existsSync('/sys/fs/cgroup') ? 'v1' : 'none'
-  return {
-    name: 'cgroups',
-    state: 'good',
-    found: `${kind}, and none needed: limits of memory and CPU are not enforced`,
+/** Reports whether the kernel can keep containers within their limits, by trial. */
+export async function limits(): Promise<Finding> {
+  const name = 'limits'
+  const found = await openCgroups(join(tmpdir(), `kubestage-doctor-${process.pid}`))
+  if (typeof found === 'string') {
+    const remedy =
+      'limits need a place for control groups: try sudo, or as an ordinary user systemd-run --user --scope -p Delegate=yes'
+    return { name, state: 'degraded', found: `memory and CPU are not limited: ${found}`, remedy }
   }
+  found.remove()
+  const what = `${found.limited.join(', ')} by control groups of version ${found.version}`
+  const missing = (['cpu', 'memory', 'pids'] as const).filter((name) => !found.limited.includes(name))
+  if (missing.length > 0)
+    return { name, state: 'degraded', found: `only ${what}`, remedy: `let us control ${missing.join(' and ')} as well` }
+  return { name, state: 'good', found: found.version === 1 ? `${what}, with --limits cgroup` : what }
 }
 
 /** Checks that terminals can be made, which containers with `tty: true` and `kubectl exec -t` need. */

@@ -60,6 +60,8 @@ export function writeKubeletFiles({ settings, state, clusterRoot, pki, urls, tim
     containerLayerSize: settings.containerLayerSize,
     containerLogMaxSize: settings.containerLogMaxSize,
     containerLogMaxFiles: settings.containerLogMaxFiles,
+    limits: settings.limits,
+    podPidsLimit: settings.podPidsLimit,
     featureGates: settings.featureGates,
     shortenRunningKills: settings.shortenRunningKills,
     shutdownGracePeriod: `${settings.shutdownGracePeriod}ms`,

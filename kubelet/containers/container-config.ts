@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fchmodSync, openSync } from 'node:fs'
+import { totalmem } from 'node:os'
 import path from 'node:path'
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { FeatureGates } from '../../shared/config/feature-gates.ts'
@@ -9,6 +10,7 @@ import type { ContainerConfig, Mount, ResolvedImage, WantedUser } from '../runti
 import { wordsToRun } from '../runtime/images/entrypoint.ts'
 import { ANNOTATIONS } from '../runtime/recorded-container.ts'
 import { processRights } from './process-rights.ts'
+import { containerLimits, oomScoreAdjustment } from './resource-limits.ts'
 
 export interface ContainerConfigInput {
   pod: Pod
@@ -23,6 +25,8 @@ export interface ContainerConfigInput {
   /** Where its last words are to be found, see {@link newMessageFile}. */
   messageFile: string
   featureGates: FeatureGates
+  /** Holds what the node keeps for it. */
+  resources: NonNullable<Container['resources']>
 }
 
 export function containerConfig(input: ContainerConfigInput): ContainerConfig {
@@ -51,6 +55,8 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     rights: processRights(container),
     ...(image.root && { root: image.root }),
     ...(input.user && { user: input.user }),
+    limits: containerLimits(input.resources),
+    oomScore: oomScoreAdjustment(pod, container, totalmem()),
     ...(targetOf(pod, container) && { target: targetOf(pod, container) }),
     mounts: [
       ...input.mounts,

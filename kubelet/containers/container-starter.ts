@@ -36,6 +36,8 @@ export interface ContainerStarterOptions {
   surroundings: ContainerSurroundings
   /** The restart count of a container of which the runtime knows nothing (any more). */
   nextAttempt(pod: Pod, container: string): number
+  /** Returns what the node keeps for a container of the pod. */
+  resources(pod: Pod, container: string): NonNullable<Container['resources']>
   rootDir: string
   featureGates: FeatureGates
   /** Each attempt counts, as upstream's metric has it. */
@@ -115,6 +117,7 @@ export class ContainerStarter {
       user,
       messageFile,
       featureGates,
+      resources: this.#options.resources(pod, name),
     })
     events.podEvent(pod, name, 'Normal', 'Created', 'Container created')
     try {

@@ -10,6 +10,7 @@ import { ContainerSurroundings } from '../containers/container-surroundings.ts'
 import { ImagePuller } from '../containers/image-puller.ts'
 import { PortConflicts } from '../containers/port-conflicts.ts'
 import { PullSecrets } from '../containers/pull-secrets.ts'
+import { containerLimits, podLimits } from '../containers/resource-limits.ts'
 import { createRestartBackoff, type RestartBackoff, type RestartBackoffOptions } from '../containers/restart-backoff.ts'
 import { createTerminationMessages } from '../containers/termination-message.ts'
 import { PodEndings } from '../ending/pod-endings.ts'
@@ -20,13 +21,14 @@ import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts'
 import type { MachineFacts } from '../node/machine.ts'
 import type { ProbeType } from '../pod/probe-types.ts'
 import { Prober } from '../prober/prober.ts'
-import type { ContainerRuntime } from '../runtime/container-runtime.ts'
+import type { ContainerRuntime, PodLimits } from '../runtime/container-runtime.ts'
 import { createRuntimeCache, type RuntimeCache } from '../runtime/runtime-cache.ts'
 import { isUp, type RuntimePod } from '../runtime/runtime-pod.ts'
 import { nextRestartCount } from '../status/container-statuses.ts'
 import { statusAtEnd } from '../status/end-of-life.ts'
 import { createPodStatuses, type PodStatuses } from '../status/pod-statuses.ts'
 import { createReasonCache, type ReasonCache } from '../status/reason-cache.ts'
+import type { Resources } from '../status/resize-view.ts'
 import { StatusManager } from '../status/status-manager.ts'
 import type { Volume } from '../volumes/volume-payload.ts'
 import { createPodCleanup, type PodCleanup } from './pod-cleanup.ts'
@@ -55,6 +57,8 @@ export interface PodLifecycleOptions {
   /** A DELETE that leaves less time also shortens a kill that has begun. */
   shortenRunningKills: boolean
   random?(): number
+  /** Bounds the processes and threads of a pod. */
+  podPidsLimit?: number
   /** Says why no pod can start that needs an address of its own. */
   networkProblem(): string | undefined
   /** Returns the address of the cluster's DNS; by default there is none. */
@@ -139,6 +143,7 @@ export class PodLifecycle {
     this.#resizes = new PodResizes({
       events,
       makeRoom: options.makeRoom,
+      apply: (pod, resources) => applied(options, pod, resources),
       told: (pod) => this.statuses.get(uidOf(pod)) ?? pod.status,
     })
     this.#podStatuses = createPodStatuses({
@@ -256,6 +261,7 @@ export class PodLifecycle {
       killer,
       surroundings,
       nextAttempt: (pod, name) => nextRestartCount(this.statuses.get(uidOf(pod)), name),
+      resources: (pod, name) => this.#resizes.view(pod).allocated(name),
       onStarted: (type) => metrics.containerStarted(type),
       rootDir,
       featureGates,
@@ -274,6 +280,7 @@ export class PodLifecycle {
       starter,
       resizes: this.#resizes,
       portConflicts: this.#portConflicts,
+      limitsOf: (pod) => limitsOf(this.#options, pod, (name) => this.#resizes.view(pod).allocated(name)),
       networkProblem,
       restartAll,
       mountVolumes: (pod, signal) => surroundings.mountVolumes(pod, signal),
@@ -316,3 +323,27 @@ export class PodLifecycle {
 }
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''
+
+type Limiting = Pick<PodLifecycleOptions, 'podPidsLimit' | 'runtime'>
+
+const limitsOf = (
+  { podPidsLimit: pids, runtime }: Limiting,
+  pod: Pod,
+  resources: (container: string) => Resources,
+): PodLimits | undefined => (runtime.capabilities().limits ? podLimits(pod, { pids, resources }) : undefined)
+
+function applied(options: Limiting, pod: Pod, resources: (container: string) => Resources): string | undefined {
+  const limits = limitsOf(options, pod, resources)
+  if (!limits) return undefined
+  const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers]
+  try {
+    options.runtime.resize?.(
+      uidOf(pod),
+      limits,
+      new Map(all.map(({ name }) => [name, containerLimits(resources(name))])),
+    )
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}

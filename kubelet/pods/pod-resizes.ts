@@ -15,6 +15,8 @@ export interface PodResizesOptions {
   events: EventRecorder
   /** Keeps what the pod asks for now; where that cannot be, what it had before stays kept. */
   makeRoom(pod: Pod): Shortage | undefined
+  /** Makes the running containers have it, by their names; answers why that cannot be. */
+  apply(pod: Pod, resources: (container: string) => Resources): string | undefined
   /** The last status that this kubelet, or the one before it, wrote for the pod. */
   told(pod: Pod): PodStatus | undefined
 }
@@ -25,14 +27,15 @@ interface Entry {
   actual: ReadonlyMap<string, Resources>
   inProgress: boolean
   shortage?: Shortage
+  /** Says why the containers could not be given what they ask for. */
+  problem?: string
 }
 
 const NOTHING: Resources = {}
 
 /**
  * Resizes of running pods: from what the spec asks for, by what the node keeps for it, to what the container has.
- * Nothing is enforced; what is told, and which containers are restarted for it, is as upstream has it
- * (pkg/kubelet/allocation).
+ * What is told, and which containers are restarted for it, is as upstream has it (pkg/kubelet/allocation).
  */
 export class PodResizes {
   readonly #options: PodResizesOptions
@@ -74,10 +77,13 @@ export class PodResizes {
     if (entry.actual.get(container) !== given) entry.actual = new Map([...entry.actual, [container, given]])
   }
 
-  /** Gives the running containers what is kept for them; true when a resize has come to its end. */
+  /** Gives the running containers what is kept for them; true when a resize has come to its end, or cannot. */
   complete(pod: Pod): boolean {
     const entry = this.#entryOf(pod)
     if (!entry.inProgress) return false
+    const before = entry.problem
+    entry.problem = this.#options.apply(pod, (name) => entry.allocated.get(name) ?? NOTHING)
+    if (entry.problem !== undefined) return entry.problem !== before
     entry.actual = entry.allocated
     entry.inProgress = false
     this.#tell(pod, 'ResizeCompleted', 'completed')
@@ -85,10 +91,11 @@ export class PodResizes {
   }
 
   view(pod: Pod): ResizeView {
-    const { allocated, actual, inProgress, shortage } = this.#entryOf(pod)
+    const { allocated, actual, inProgress, shortage, problem } = this.#entryOf(pod)
     const conditions: Verdict[] = []
     if (shortage) conditions.push({ type: 'PodResizePending', status: 'True', ...shortage })
-    if (inProgress) conditions.push({ type: 'PodResizeInProgress', status: 'True' })
+    const error = problem !== undefined && { reason: 'Error', message: problem }
+    if (inProgress) conditions.push({ type: 'PodResizeInProgress', status: 'True', ...error })
     return {
       conditions,
       allocated: (name) => allocated.get(name) ?? NOTHING,

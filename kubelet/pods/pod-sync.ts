@@ -14,7 +14,7 @@ import type { RestartAll } from '../ending/restart-all.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { isSidecar } from '../pod/container-kinds.ts'
 import type { ProbeVerdicts } from '../prober/probe-verdicts.ts'
-import type { ContainerRecord, ContainerRuntime, Sandbox, Sysctl } from '../runtime/container-runtime.ts'
+import type { ContainerRecord, ContainerRuntime, PodLimits, Sandbox, Sysctl } from '../runtime/container-runtime.ts'
 import type { RuntimeCache } from '../runtime/runtime-cache.ts'
 import { type RuntimePod, readySandbox } from '../runtime/runtime-pod.ts'
 import type { PodStatuses } from '../status/pod-statuses.ts'
@@ -39,6 +39,8 @@ export interface PodSyncOptions {
   resizes: PodResizes
   /** Finds conflicts of ports; absent if no program listens. */
   portConflicts?: PortConflicts
+  /** Returns what the pod may use; undefined if it may use anything. */
+  limitsOf(pod: Pod): PodLimits | undefined
   /** Says why no pod can start that needs an address of its own. */
   networkProblem(): string | undefined
   /** Resolves when the pod's volumes stand; rejects when the signal aborts. */
@@ -147,6 +149,7 @@ export class PodSync {
         hostIPC: pod.spec.hostIPC ?? false,
         ...sysctlsOf(pod),
         ...servedHostPorts(pod),
+        limits: this.#options.limitsOf(pod),
         annotations: {},
       })
       statuses.sandboxReady(pod)

@@ -92,6 +92,11 @@ export interface ContainerRuntime {
    * Calls back for each limit that a container reaches. Returns a function that ends it. Absent where there are none.
    */
   onLimit?(listener: (reached: ReachedLimit) => void): () => void
+  /**
+   * Sets what a pod and its running containers, by name, may use from now on. Throws where the kernel refuses it.
+   * Absent where limits are never kept.
+   */
+  resize?(podUid: string, pod: PodLimits, containers: ReadonlyMap<string, ResourceLimits>): void
   /** Calls back for every start and exit, at once. Returns a function that ends it. */
   onEvent(listener: (event: RuntimeEvent) => void): () => void
   /** Calls back when other images are there than before. Absent where that never happens. */
@@ -144,7 +149,8 @@ export interface PortHolder {
 }
 
 export interface ReachedLimit {
-  limit: ContainerLimitName
+  /** `memory`: the container was ended because its memory was used up. */
+  limit: ContainerLimitName | 'memory'
   podUid: string
   container: string
 }
@@ -155,6 +161,8 @@ export interface ContainerUsage {
   name: string
   /** Memory that is its own, in RAM. */
   memoryBytes: number
+  /** Present where the kernel counts it: memory with the files that it keeps there, and without them. */
+  memory?: { usageBytes: number; rssBytes: number }
   /** Counts the CPU time of its processes and of their ended children. */
   cpuSeconds: number
   processes: number
@@ -180,6 +188,24 @@ export interface RuntimeCapabilities {
    * exists. `host`: the machine's own files.
    */
   files: 'own' | 'mounts' | 'host'
+  /** Lists what the kernel limits; absent where it limits nothing. */
+  limits?: readonly LimitedResource[]
+}
+
+export type LimitedResource = 'cpu' | 'memory' | 'pids'
+
+/** Says what the kernel lets a container use, or all of a pod. */
+export interface ResourceLimits {
+  /** Weight when processors are short; 1024 stand for one processor. */
+  cpuShares: number
+  /** Counts microseconds of processor time in each tenth of a second; absent: no bound. */
+  cpuQuotaUs?: number
+  memoryBytes?: number
+  /** Processes and threads. */
+  pids?: number
+}
+export interface PodLimits extends ResourceLimits {
+  qos: string
 }
 
 export interface ResolvedImage {
@@ -242,6 +268,8 @@ export interface SandboxConfig {
   sysctls?: Sysctl[]
   /** TCP ports of the machine that lead to the sandbox, where it has a network of its own. */
   hostPorts?: HostPort[]
+  /** Says what all of its containers may use together; absent: nothing limits them. */
+  limits?: PodLimits
   /** Opaque to the runtime; given back by `list`. */
   annotations: Record<string, string>
 }
@@ -297,6 +325,10 @@ export interface ContainerConfig {
   rights?: ProcessRights
   /** The user of its processes; only where its files are its own. */
   user?: WantedUser
+  /** Says what it may use, in a sandbox that has limits. */
+  limits?: ResourceLimits
+  /** Says how readily the kernel ends it when the machine is out of memory: from -1000, which is never, to 1000. */
+  oomScore?: number
   /** Opaque to the runtime; given back by `list`. */
   annotations: Record<string, string>
 }

@@ -101,7 +101,7 @@ export class NodeMeter {
       name: record.name,
       startTime: this.#machineTime(record.startedAtMs),
       cpu: this.#cpu.of(record.id, usage.cpuSeconds),
-      memory: memoryStats(time, usage.memoryBytes),
+      memory: { ...memoryStats(time, usage.memoryBytes), ...usage.memory },
       rootfs: { time, usedBytes: usage.diskBytes, inodesUsed: usage.inodes },
     }
   }

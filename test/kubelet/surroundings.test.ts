@@ -294,6 +294,7 @@ t.test('command and arguments', async (t) => {
       mounts: [],
       messageFile: '/r/message',
       featureGates: defaultFeatureGates,
+      resources: {},
     })
   t.same(commandOf({}).command, ['/bin/app', 'serve'])
   t.same(commandOf({ args: ['x', '$(A)'] }).command, ['/bin/app', 'x', '1'])

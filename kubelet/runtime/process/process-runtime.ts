@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import type { Duplex } from 'node:stream'
 import { AddressRange } from '../../../shared/api/address-range.ts'
 import type { Clock } from '../../../shared/clock/clock.ts'
@@ -12,11 +13,13 @@ import {
   type ExecOptions,
   type ExecResult,
   type PodAddressing,
+  type PodLimits,
   type PodSocket,
   type PortHolder,
   type ProcessStreams,
   type ReachedLimit,
   type ResolvedImage,
+  type ResourceLimits,
   type RuntimeCapabilities,
   type RuntimeEvent,
   type Sandbox,
@@ -28,6 +31,7 @@ import { whyNotExecutable, whyNoWorkingDir } from '../executable.ts'
 import { findImage, type ImageRequest, type Pulls } from '../images/find-image.ts'
 import type { Images } from '../images/images.ts'
 import { Boot } from './boot.ts'
+import type { Cgroups, GroupOwner } from './cgroups/cgroups.ts'
 import { clockFile, readMovedClock, tellOfMovedClock, writeMovedClock } from './clock-file.ts'
 import { attachTo } from './containers/attach.ts'
 import { type Container, closeOutput, killContainer } from './containers/container.ts'
@@ -35,6 +39,7 @@ import { type LogLimits, removeLog } from './containers/container-log.ts'
 import { Containers } from './containers/containers.ts'
 import { LayerWatch } from './containers/layer-watch.ts'
 import { Leftovers } from './containers/leftovers.ts'
+import { PidsWatch } from './containers/pids-watch.ts'
 import { networkOf, Sandboxes } from './containers/sandboxes.ts'
 import { stopContainer } from './containers/stop-container.ts'
 import { usageOf } from './containers/usage.ts'
@@ -73,6 +78,8 @@ export interface ProcessRuntimeOptions {
   hidden?: readonly string[]
   /** Limits what a container's own layer holds; by default to half of the machine's memory. */
   layerBytes?: number
+  /** Keeps containers within their limits; absent where nothing does. */
+  cgroups?: Cgroups
   logs?: LogLimits
   warn(message: string, fields: object): void
 }
@@ -99,11 +106,13 @@ class ProcessRuntime implements ContainerRuntime {
   readonly #sandboxes: Sandboxes
   readonly #containers: Containers
   #owners: Promise<PortOwners> | undefined
+  readonly #cgroups: Cgroups | undefined
   readonly #execs: Execs
   readonly #leftovers: Leftovers
   readonly #boot: Boot
   readonly #route: LocalRoute
   readonly #layers: LayerWatch | undefined
+  readonly #pids: PidsWatch | undefined
   /** The shim has ended, and none has been used since. */
   #isOff = false
   #isClosed = false
@@ -119,7 +128,12 @@ class ProcessRuntime implements ContainerRuntime {
     this.ownIpc = shares
     if (Networks) this.network = new Networks({ root: store.root, clock, shim, warn: (message) => warn(message, {}) })
     this.#sandboxes = new Sandboxes({ store, clock, nodeIP, shares, shim, networks: this.network })
-    this.#containers = new Containers({ store, clock, logs: options.logs })
+    this.#cgroups = options.cgroups
+    const cgroups = options.cgroups && {
+      ranOutOfMemory: (container: Container) => options.cgroups?.ranOutOfMemory(this.#groupOwner(container)) ?? false,
+      remove: (container: Container) => options.cgroups?.removeContainer(this.#groupOwner(container)),
+    }
+    this.#containers = new Containers({ store, clock, logs: options.logs, cgroups })
     this.#execs = new Execs({ shim, clock })
     const parts = { containers: this.#containers, sandboxes: this.#sandboxes, execs: this.#execs }
     const listener = shimNews(parts, () => {
@@ -140,16 +154,27 @@ class ProcessRuntime implements ContainerRuntime {
         (container) => this.#containers.reached('containerLayerSize', container),
       )
     }
+    if (options.cgroups?.limited.includes('pids')) this.#pids = this.#watchPids(options.cgroups)
   }
 
   /** Finds what an earlier kubelet left. */
   async connect(): Promise<void> {
     const { rootDir } = this.#options
     writeMovedClock(rootDir, readMovedClock(rootDir))
+    const groups = this.#cgroups?.roots() ?? []
+    if (groups.length > 0)
+      writeFileSync(path.join(this.#store.root, 'cgroups'), groups.map((root) => `${root}\n`).join(''))
     const known = await this.#shim.connect()
     if (this.#boot.continues()) this.#forgetAllBut((id) => known.has(id))
     else this.#loseAll()
     this.#sandboxes.endOthers()
+    this.#cgroups?.prepare()
+    const running = [...this.#containers.all()].filter(({ record }) => record.state === 'running')
+    const ready = [...this.#sandboxes.all()].filter(({ state }) => state === 'ready')
+    this.#cgroups?.keep([
+      ...running.map((one) => this.#groupOwner(one)),
+      ...ready.map((sandbox) => ({ sandbox, id: '' })),
+    ])
   }
 
   bootId(): string | undefined {
@@ -166,7 +191,7 @@ class ProcessRuntime implements ContainerRuntime {
   }
 
   capabilities(): RuntimeCapabilities {
-    return this.#options.capabilities
+    return { ...this.#options.capabilities, ...(this.#cgroups && { limits: this.#cgroups.limited }) }
   }
 
   resolveImage(image: string, options: ImageRequest): Promise<ResolvedImage> {
@@ -189,9 +214,13 @@ class ProcessRuntime implements ContainerRuntime {
 
   async startSandbox(config: SandboxConfig): Promise<Sandbox> {
     await this.#shim.ready()
-    if (this.#isOff) this.#boot.begin()
+    if (this.#isOff) {
+      this.#boot.begin()
+      this.#cgroups?.prepare()
+    }
     this.#isOff = false
     const sandbox = this.#sandboxes.add(config)
+    this.#cgroups?.addPod(sandbox)
     if (sandbox.ownNetwork) await this.#makeNetwork(sandbox)
     this.#sandboxes.startPause(sandbox)
     if (config.sysctls) await this.#sysctlsAreSet(sandbox)
@@ -211,7 +240,21 @@ class ProcessRuntime implements ContainerRuntime {
     await this.stopSandbox(sandboxId)
     for (const { stored } of this.#containers.ofSandbox(sandboxId))
       await this.removeContainer(stored.id, { logs: true })
+    const sandbox = this.#sandboxes.get(sandboxId)
     this.#sandboxes.forget(sandboxId)
+    if (sandbox && this.#sandboxes.ofPod(sandbox.podUid).length === 0) this.#cgroups?.removePod(sandbox)
+  }
+
+  resize(podUid: string, limits: PodLimits, containers: ReadonlyMap<string, ResourceLimits>): void {
+    for (const sandbox of this.#sandboxes.ofPod(podUid)) {
+      if (sandbox.state !== 'ready') continue
+      const running = this.#containers.ofSandbox(sandbox.id).filter(({ record }) => record.state === 'running')
+      const byId = running.flatMap(({ stored: { id, name } }): [string, ResourceLimits][] => {
+        const now = containers.get(name)
+        return now ? [[id, now]] : []
+      })
+      this.#cgroups?.resize(sandbox, limits, new Map(byId))
+    }
   }
 
   async startContainer(config: ContainerConfig): Promise<ContainerRecord> {
@@ -250,7 +293,11 @@ class ProcessRuntime implements ContainerRuntime {
     const ipcPid = sandbox.sysctls && pausePid
     const { layerBytes } = this.#options
     const hidden = [this.#options.rootDir, ...(this.#options.hidden ?? [])]
-    const given = { sandbox, capabilities, besidePid, ipcPid, env, workingDir, user, hidden, layerBytes }
+    const owner = this.#groupOwner(container)
+    const entrances = (config.limits && this.#cgroups?.addContainer(owner, config.limits)) || []
+    const groups = entrances.length > 0 ? (this.#cgroups?.folders(owner) ?? []) : []
+    const limited = { entrances, groups }
+    const given = { sandbox, capabilities, besidePid, ipcPid, env, workingDir, user, hidden, layerBytes, ...limited }
     const options = { ...given, ...this.#places() }
     const launch = shimLaunch(containerLaunch(container.stored, options))
     const ipcOf = this.#hasOwnIpc(sandbox) && !ipcPid && !ordinaryIdentity() ? sandbox.id : undefined
@@ -330,7 +377,7 @@ class ProcessRuntime implements ContainerRuntime {
   async usage(podUid?: string): Promise<ContainerUsage[]> {
     const running = [...this.#containers.all()].filter(({ record }) => record.state === 'running')
     const wanted = running.filter(({ record }) => podUid === undefined || record.podUid === podUid)
-    return usageOf(wanted, this.#store.root)
+    return usageOf(wanted, this.#store.root, (container) => this.#cgroups?.usage(this.#groupOwner(container)))
   }
 
   async portHolders(podUid: string, ports: ReadonlySet<number>): Promise<PortHolder[]> {
@@ -367,6 +414,7 @@ class ProcessRuntime implements ContainerRuntime {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#layers?.close()
+    this.#pids?.close()
     await this.#execs.close()
     const containers = [...this.#containers.all()]
     for (const container of containers) {
@@ -447,7 +495,24 @@ class ProcessRuntime implements ContainerRuntime {
   #execLaunch(id: string, options: Pick<ExecOptions, 'command' | 'env'>): ReturnType<typeof execLaunch> {
     const container = this.#containers.get(id)
     const sandbox = container && this.#sandboxes.get(container.stored.sandboxId)
-    return execLaunch({ id, container, sandbox, ...this.#places() }, options)
+    const entrances = (container && this.#cgroups?.entrances(this.#groupOwner(container))) ?? []
+    return execLaunch({ id, container, sandbox, entrances, ...this.#places() }, options)
+  }
+
+  #watchPids(cgroups: Cgroups): PidsWatch {
+    return new PidsWatch({
+      sandboxes: () => this.#sandboxes.all(),
+      refused: (sandbox) => cgroups.refusedProcesses(sandbox),
+      clock: this.#options.clock.machine,
+      onRefused: ({ id }) => {
+        const [container] = this.#containers.ofSandbox(id)
+        if (container) this.#containers.reached('podPidsLimit', container)
+      },
+    })
+  }
+
+  #groupOwner({ stored: { id, sandboxId, podUid } }: Container): GroupOwner {
+    return { id, sandbox: this.#sandboxes.get(sandboxId) ?? { podUid } }
   }
 
   /** The container whose PID namespace it joins. */

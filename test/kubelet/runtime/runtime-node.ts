@@ -10,6 +10,7 @@ import type {
   Sandbox,
 } from '../../../kubelet/runtime/container-runtime.ts'
 import { createImages } from '../../../kubelet/runtime/images/images.ts'
+import type { Cgroups } from '../../../kubelet/runtime/process/cgroups/cgroups.ts'
 import { createProcessRuntime, startShim } from '../../../kubelet/runtime/process/index.ts'
 import { realClock } from '../../../shared/clock/real-clock.ts'
 
@@ -34,6 +35,7 @@ export async function startNode(
     warn?(message: string): void
     layerBytes?: number
     ownNetworks?: boolean
+    cgroups?: Cgroups
     /** The user of the shim and its containers, and of what it makes below `rootDir`. */
     uid?: number
   } = {},
@@ -58,6 +60,7 @@ export async function startNode(
       capabilities,
       layerBytes: options.layerBytes,
       ownNetworks: options.ownNetworks,
+      cgroups: options.cgroups,
       warn: options.warn ?? (() => {}),
     })
     runtimes.push(runtime)

@@ -9,18 +9,27 @@ import { readPipe } from '../streams/pipe-reader.ts'
 import { type Container, exitedRecord, failedRecord, lostExit, newContainer, runningRecord } from './container.ts'
 import { ContainerLog, type LogLimits } from './container-log.ts'
 
+/** Asks and removes the control groups of containers. */
+export interface ContainerGroups {
+  ranOutOfMemory(container: Container): boolean
+  remove(container: Container): void
+}
+
 /** The containers and their lives: each goes from started to exited, as the shim tells. */
 export class Containers {
   readonly #store: RecordStore
   readonly #clock: Clock
   readonly #logs: LogLimits | undefined
+  readonly #cgroups: ContainerGroups | undefined
   readonly #containers = new Map<string, Container>()
   readonly #bySandbox = new Map<string, Set<Container>>()
   readonly #listeners = new Set<(event: RuntimeEvent) => void>()
   readonly #limitListeners = new Set<(reached: ReachedLimit) => void>()
 
-  constructor({ store, clock, logs }: { store: RecordStore; clock: Clock; logs?: LogLimits }) {
+  constructor(options: { store: RecordStore; clock: Clock; logs?: LogLimits; cgroups?: ContainerGroups }) {
+    const { store, clock, logs, cgroups } = options
     this.#store = store
+    this.#cgroups = cgroups
     this.#clock = clock
     this.#logs = logs
     for (const history of store.containers()) this.#adopt(history)
@@ -83,13 +92,18 @@ export class Containers {
     const message = startFailure(why)
     this.#store.saveStartError(container.stored.id, message)
     container.started.reject(new StartError(message))
+    this.#cgroups?.remove(container)
     this.#settle(container, failedRecord(container.stored, message))
   }
 
   hasExited(container: Container, exit: Exited): void {
     if (container.record.state === 'exited') return
-    this.#store.saveExited(container.stored.id, exit)
-    this.#settle(container, exitedRecord(container.record, exit))
+    const ranOutOfMemory = this.#cgroups?.ranOutOfMemory(container) ?? false
+    const known = ranOutOfMemory ? { ...exit, reason: 'OOMKilled' } : exit
+    this.#cgroups?.remove(container)
+    this.#store.saveExited(container.stored.id, known)
+    this.#settle(container, exitedRecord(container.record, known))
+    if (ranOutOfMemory) this.reached('memory', container)
   }
 
   /** The shim knows nothing of it. */

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { ContainerUsage } from '../../container-runtime.ts'
 import { ticksPerSecond } from '../../machine-cpu.ts'
+import type { GroupUsage } from '../cgroups/cgroups.ts'
 import { marker, markerOf } from '../marker.ts'
 import type { Container } from './container.ts'
 import { layerOf } from './layer-watch.ts'
@@ -11,24 +12,33 @@ import { layerOf } from './layer-watch.ts'
  * Returns what each running container uses. One walk through /proc serves all containers; without /proc the figures are
  * zero.
  */
-export async function usageOf(containers: readonly Container[], runtimeRoot: string): Promise<ContainerUsage[]> {
-  const pidsOf = processesByOwner()
+export async function usageOf(
+  containers: readonly Container[],
+  runtimeRoot: string,
+  counted: (container: Container) => GroupUsage | undefined = () => undefined,
+): Promise<ContainerUsage[]> {
+  const usages = new Map(containers.map((container) => [container, counted(container)]))
+  const isAllCounted = ![...usages.values()].includes(undefined)
+  const pidsOf = isAllCounted ? new Map<string, number[]>() : processesByOwner()
   return Promise.all(
     containers.map(async (container) => {
       const { stored, record } = container
       const { podUid, name } = record
       const pids =
         pidsOf.get(stored.processes === 'own' ? namespaceOf(record.pid) : marker(runtimeRoot, stored.id)) ?? []
+      // Without a control group, by what /proc says of each process.
       const memoryBytes = pids.reduce((sum, pid) => sum + memoryOf(pid), 0)
       const layer = await layerOf(container)
       const log = await logBytes(record.logPath)
+      const group = usages.get(container)
       return {
         podUid,
         containerId: record.id,
         name,
-        memoryBytes,
-        cpuSeconds: pids.reduce((sum, pid) => sum + cpuTicksOf(pid), 0) / ticksPerSecond,
-        processes: pids.length,
+        memoryBytes: group?.workingSetBytes ?? memoryBytes,
+        ...(group && { memory: { usageBytes: group.usageBytes, rssBytes: group.rssBytes } }),
+        cpuSeconds: group?.cpuSeconds ?? pids.reduce((sum, pid) => sum + cpuTicksOf(pid), 0) / ticksPerSecond,
+        processes: group?.processes ?? pids.length,
         diskBytes: layer.bytes + log,
         inodes: layer.inodes,
       }

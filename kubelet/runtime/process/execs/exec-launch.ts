@@ -18,8 +18,17 @@ export function execLaunch(
     id,
     container,
     sandbox,
+    entrances,
     ...places
-  }: { id: string; container?: Container; sandbox?: Sandbox; runtimeRoot: string; clockFile: string },
+  }: {
+    id: string
+    container?: Container
+    sandbox?: Sandbox
+    runtimeRoot: string
+    clockFile: string
+    /** Files by which it enters the container's control group; none without limits. */
+    entrances: readonly string[]
+  },
   { command, env: added }: Pick<ExecOptions, 'command' | 'env'>,
 ): { launch: Launch } | { code: 'NotFound' | 'Unknown'; problem: string } {
   const gone = { code: 'NotFound', problem: `failed to exec in container: ${noTask(id)}` } as const
@@ -45,11 +54,14 @@ export function execLaunch(
           kind: 'enter',
           pid,
           processes,
+          cgroup: entrances.length > 0,
           hostname: !sandbox.hostNetwork,
           ipc: stored.ownIpc ?? false,
           network: sandbox.ownNetwork ?? false,
           files: stored.ownFiles,
         }
       : { kind: 'none' }
-  return { launch: { command, env, workingDir, rights: stored.rights, user, namespaces } }
+  const { rights, oomScore } = stored
+  const limited = { entrances, ...(oomScore !== undefined && { oomScore }) }
+  return { launch: { command, env, workingDir, rights, user, ...limited, namespaces } }
 }

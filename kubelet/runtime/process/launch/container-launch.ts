@@ -4,7 +4,7 @@ import { defaultPath } from '../../default-path.ts'
 import { clockFileVariable, ownClockFile } from '../clock-file.ts'
 import { marker, markerVariable } from '../marker.ts'
 import type { StoredContainer } from '../record-store.ts'
-import { viewFlags, viewSteps } from '../view/container-view.ts'
+import { newCgroups, viewFlags, viewSteps } from '../view/container-view.ts'
 import { ordinaryIdentity } from '../view/identity.ts'
 import type { Step } from '../view/steps.ts'
 import type { ContainerView } from '../view/view.ts'
@@ -59,6 +59,9 @@ export interface LaunchOptions {
   /** Limits the size of the container's own layer. */
   layerBytes?: number
   user?: ProgramUser
+  /** Files by which it enters its control group, and the group's folders by controller; none without limits. */
+  entrances: readonly string[]
+  groups: readonly (readonly [controller: string, folder: string])[]
 }
 
 export const containerLaunch = (stored: StoredContainer, options: LaunchOptions): Launch => ({
@@ -67,15 +70,16 @@ export const containerLaunch = (stored: StoredContainer, options: LaunchOptions)
   workingDir: options.workingDir,
   rights: stored.rights,
   user: options.user,
+  entrances: options.entrances,
+  ...(stored.oomScore !== undefined && { oomScore: stored.oomScore }),
   namespaces: namespacesOf(stored, options),
 })
 
 const nothingOfTheMachine = { hostMounts: [], hidden: { folders: [], files: [] } }
 
-function namespacesOf(
-  stored: StoredContainer,
-  { sandbox, capabilities, besidePid, ipcPid, workingDir, runtimeRoot, clockFile, hidden, layerBytes }: LaunchOptions,
-): Namespaces {
+function namespacesOf(stored: StoredContainer, options: LaunchOptions): Namespaces {
+  const { sandbox, capabilities, besidePid, ipcPid, workingDir, runtimeRoot, clockFile, hidden, layerBytes } = options
+  const { groups } = options
   const { isolation, files } = capabilities
   if (isolation === 'none') return { kind: 'none' }
   const { ownFiles, root: image } = stored
@@ -97,7 +101,11 @@ function namespacesOf(
     readonlyRoot: stored.readonlyRoot,
     layerBytes,
     machineSettings: stored.rights?.privileged ?? true,
+    groups,
   }
-  const joined: Step[] = ipcPid ? [['enter', String(ipcPid), 'ipc']] : []
+  const joined: Step[] = [
+    ...(groups.length > 0 ? [['namespaces', String(newCgroups)] satisfies Step] : []),
+    ...(ipcPid ? [['enter', String(ipcPid), 'ipc'] satisfies Step] : []),
+  ]
   return { kind: 'new', flags: viewFlags(view), besidePid, steps: [...joined, ...viewSteps(view)] }
 }

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { capabilityNames } from '../../capability-names.ts'
-import type { ProcessRights, TerminalSize } from '../../container-runtime.ts'
+import type { ContainerConfig, ProcessRights, TerminalSize } from '../../container-runtime.ts'
 import { systemCalls } from '../shim/system-calls.ts'
 import { ordinaryIdentity } from '../view/identity.ts'
 import type { Step } from '../view/steps.ts'
@@ -18,6 +18,10 @@ export interface Launch {
   user?: ProgramUser
   /** The first size of its terminal, if it is on one and a size is known. */
   size?: TerminalSize
+  /** Files by which it enters its control group. */
+  entrances?: readonly string[]
+  /** See {@link ContainerConfig.oomScore}. */
+  oomScore?: number
   namespaces: Namespaces
 }
 
@@ -31,6 +35,7 @@ export type Namespaces =
       kind: 'enter'
       pid: number
       processes: boolean
+      cgroup: boolean
       hostname: boolean
       ipc: boolean
       network: boolean
@@ -40,16 +45,17 @@ export type Namespaces =
 /** Returns the flags and steps that the shim needs for a launch. */
 export function shimLaunch(launch: Launch): { namespaceFlags: number; besidePid?: number; steps: string[] } {
   const { namespaces } = launch
-  const done = program(launch)
-  if (namespaces.kind === 'none') return { namespaceFlags: 0, steps: words(done) }
+  const [first, done] = [bounds(launch), program(launch)]
+  if (namespaces.kind === 'none') return { namespaceFlags: 0, steps: words([...first, ...done]) }
   const besidePid = namespaces.kind === 'new' ? namespaces.besidePid : namespaces.processes ? namespaces.pid : undefined
   // Another's PID namespace may be entered by root, and by one who is in its namespace of users: then not by the shim,
   // but by its child.
   if (namespaces.kind === 'enter' && ordinaryIdentity())
-    return { namespaceFlags: 0, steps: words([...enter(namespaces), ['fork'], ...done]) }
+    return { namespaceFlags: 0, steps: words([...first, ...enter(namespaces), ['fork'], ...done]) }
   if (namespaces.kind === 'new')
-    return { namespaceFlags: namespaces.flags, besidePid, steps: words([...namespaces.steps, ...done]) }
-  return { namespaceFlags: 0, besidePid, steps: words([...enter({ ...namespaces, processes: false }), ...done]) }
+    return { namespaceFlags: namespaces.flags, besidePid, steps: words([...first, ...namespaces.steps, ...done]) }
+  const entered = enter({ ...namespaces, processes: false })
+  return { namespaceFlags: 0, besidePid, steps: words([...first, ...entered, ...done]) }
 }
 
 /** Steps taken by `container.pl` as a program. */
@@ -68,6 +74,7 @@ export const containerScript = path.join(import.meta.dirname, '../shim/container
 function enter({
   pid,
   processes,
+  cgroup,
   hostname,
   ipc,
   network,
@@ -78,6 +85,7 @@ function enter({
   const names = [
     ...(users ? ['user'] : []),
     ...(processes ? ['pid'] : []),
+    ...(cgroup ? ['cgroup'] : []),
     ...(hostname ? ['uts'] : []),
     ...(ipc ? ['ipc'] : []),
     ...(network && !users ? ['net'] : []),
@@ -86,6 +94,11 @@ function enter({
   ]
   return [...first, ['enter', String(pid), ...names]]
 }
+
+const bounds = ({ entrances = [], oomScore }: Launch): Step[] => [
+  ...(entrances.length > 0 ? [['cgroup', ...entrances] satisfies Step] : []),
+  ...(oomScore === undefined ? [] : [['oomScore', String(oomScore)] satisfies Step]),
+]
 
 const program = ({ command, env, workingDir, rights, user, size }: Launch): Step[] => [
   ...(size ? [['size', String(size.width), String(size.height)] satisfies Step] : []),

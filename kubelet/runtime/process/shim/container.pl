@@ -8,6 +8,8 @@ use strict;
 our %number;
 # TIOCSCTTY and TIOCSWINSZ.
 our ($CONTROLS, $WINDOW) = $^O eq 'darwin' ? (0x20007461, 0x80087467) : (0x540e, 0x5414);
+# The process began in its control group.
+our $is_placed;
 my %step;
 my $pivoted;
 
@@ -28,7 +30,7 @@ sub directory {
 }
 
 # Namespaces of a process, by their names under /proc/PID/ns. All are opened before any is entered: in another there is another /proc.
-my %flag = (user => 0x10000000, ipc => 0x08000000, net => 0x40000000, pid => 0x20000000, uts => 0x04000000, mnt => 0x00020000);
+my %flag = (user => 0x10000000, cgroup => 0x02000000, ipc => 0x08000000, net => 0x40000000, pid => 0x20000000, uts => 0x04000000, mnt => 0x00020000);
 sub join_namespaces {
   my ($pid, @names) = @_;
   my @entrances;
@@ -69,6 +71,10 @@ sub read_only {
 
 %step = (
   calls => sub { %number = @_; 1 },
+  # By the files that let it in. Before all others: each counts what the process does from then on.
+  cgroup => sub { $is_placed || !grep { !write_file($_, '0') } @_ },
+  # An ordinary user may only make it more likely that the process is ended.
+  oomScore => sub { write_file('/proc/self/oom_score_adj', $_[0]); 1 },
   namespaces => sub { ask('unshare', $_[0] + 0) },
   # Waits for the rest, to end as it does.
   fork => sub {
@@ -102,6 +108,7 @@ sub read_only {
   mountIfPossible => sub { mount(@_); 1 },
   # At once; what still uses it keeps it.
   unmount => sub { unmount($_[0]) },
+  unmountIfPossible => sub { unmount($_[0]); 1 },
   directory => sub { directory($_[0]) },
   file => sub { $_[0] =~ m{^(.+)/} and directory($1) or return 0; -e $_[0] or open(my $file, '>>', $_[0]) },
   device => sub { my ($path, $mode, $device) = @_; ask('mknodat', -100, $path, $mode + 0, $device + 0) and chmod($mode & 0777, $path) },

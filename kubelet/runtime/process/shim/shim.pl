@@ -18,6 +18,7 @@
 #   size ID COLUMNS ROWS           its terminal has this size from now on
 #   forget ID                      nothing of it is wanted any more: it is killed, should it run; also of the namespaces of this name
 #   end                            ends everything
+# ROOT/cgroups    written by the kubelet: folders of control groups, one a line, that are removed at the end
 # ROOT/events     lines to the kubelet, of the same form without the dot:
 #   greeting WHO                   what follows is for the kubelet that said hello
 #   started ID AGO PID OUTPUT ERRORS INPUT   it runs, since so many milliseconds; names of its pipes, to be opened, or a dash
@@ -31,7 +32,7 @@
 # does; and the shim, when that has ended: docs/decisions/004-processes-that-are-left.md.
 use strict;
 (my $here = $0) =~ s{[^/]*$}{};
-our (%number, $CONTROLS);
+our (%number, $CONTROLS, $is_placed);
 require "${here}container.pl";
 (my ($root, $mode), %number) = @ARGV;
 
@@ -44,6 +45,8 @@ my $grace = $mode =~ /^\d+$/ ? $mode : 0;
 
 my $NEW_PROCESSES = 0x20000000;
 my $NEW_USERS = 0x10000000;
+my $SAME_PARENT = 0x8000;
+my $INTO_CGROUP = 0x200000000;
 my %NEW = (ipc => 0x08000000, net => 0x40000000);
 my $SIGCHLD = 17;
 my $HANG_NOT = 1;
@@ -95,7 +98,20 @@ sub unmount_volumes {
   }
 }
 
-sub leave_nothing { end_all(@_); unmount_volumes() }
+# The control groups of the node, whose roots the kubelet has listed; those of version 2 end their processes at once.
+sub cgroups { grep { m{^/.+/kubestage-[0-9a-f]+\z} } split(/\n/, text_of('cgroups')) }
+sub remove_cgroup {
+  my ($folder) = @_;
+  if (opendir(my $entries, $folder)) { remove_cgroup($_) for grep { -d } map { "$folder/$_" } grep { !/^\.\.?\z/ } readdir $entries }
+  rmdir $folder;
+}
+
+sub leave_nothing {
+  for (cgroups()) { -e "$_/cgroup.kill" and write_file("$_/cgroup.kill", '1') }
+  end_all(@_);
+  unmount_volumes();
+  remove_cgroup($_) for cgroups();
+}
 
 sub wait_for {
   my ($seconds, @handles) = @_;
@@ -280,22 +296,35 @@ sub pass_on_rest {
 
 # A process of its own kind: in new namespaces, in another's PID namespace, or plain. As fork answers.
 sub spawn {
-  my ($flags, $beside, $network) = @_;
-  return spawn_within($flags, $network) if $network;
+  my ($flags, $beside, $network, $group) = @_;
+  return spawn_within($flags, $network, $group) if $network;
   !$beside || join_namespaces($beside, 'pid') or return undef;
-  my $pid = $flags ? syscall($number{clone}, $flags | $SIGCHLD, 0, 0, 0, 0) : fork;
+  my $pid = child($flags, $group);
   return $pid if defined $pid && $pid == 0;
   syscall($number{setns}, fileno $own_processes, $NEW_PROCESSES) if $beside;
   return defined $pid && $pid > 0 ? $pid : undef;
 }
 
+# As fork answers. In a control group from the first moment on, if one of version 2 is given: to move there later waits until each
+# processor of the machine has done something else. Where that cannot be, the process moves itself.
+sub child {
+  my ($flags, $group) = @_;
+  if ($group && $number{clone3} && open(my $folder, '<', $group)) {
+    my $signal = $flags & $SAME_PARENT ? 0 : $SIGCHLD;
+    my $pid = syscall($number{clone3}, pack('Q11', $flags | $INTO_CGROUP, 0, 0, 0, $signal, (0) x 5, fileno $folder), 88);
+    $is_placed = 1 if $pid == 0;
+    return $pid if $pid >= 0;
+  }
+  return $flags ? syscall($number{clone}, $flags | $SIGCHLD, 0, 0, 0, 0) : fork;
+}
+
 # Between us and a process with users of its own is one that joins the network, which belongs to the users that it leaves: it makes
 # the process ours (CLONE_PARENT), and is gone.
 sub spawn_within {
-  my ($flags, $network) = @_;
+  my ($flags, $network, $group) = @_;
   pipe(my $told, my $telling) && defined(my $between = fork) or return undef;
   if (!$between) {
-    my $pid = ask('setns', fileno $network, $NEW{net}) ? syscall($number{clone}, $flags | 0x8000 | $SIGCHLD, 0, 0, 0, 0) : -1;
+    my $pid = ask('setns', fileno $network, $NEW{net}) ? child($flags | $SAME_PARENT, $group) : -1;
     return 0 if $pid == 0;
     syswrite($telling, pack('ll', $pid, $!));
     kill 'KILL', $$;
@@ -385,7 +414,8 @@ sub run {
   $joined{net} = $kept{net}{$network} if $network ne '-';
   my $pid;
   if (!(grep { !$_ } values %joined) && (!$input || $stdin) && $stdout && $stderr && pipe(my $told, my $telling)) {
-    $pid = spawn($flags + 0, $beside + 0, $flags & $NEW_USERS ? delete $joined{net} : undef);
+    my ($group) = $steps[0] eq 'cgroup' && $steps[1] == 1 ? $steps[2] =~ m{^(/.+)/cgroup\.procs\z} : ();
+    $pid = spawn($flags + 0, $beside + 0, $flags & $NEW_USERS ? delete $joined{net} : undef, $group);
     if (defined $pid && $pid == 0) {
       adopt() if $job->{scatters};
       become(\@steps, $telling, \%joined, $job->{terminal}, $stdin, $stdout, $stderr);

@@ -2,7 +2,7 @@ import type { ImageRoot } from '../../container-runtime.ts'
 import { type Hidden, isBelow } from './hidden.ts'
 import type { Identity } from './identity.ts'
 import { imageFiles } from './image-files.ts'
-import { devices, machineIsReadOnly, proc, type Roots, sys } from './kernel-files.ts'
+import { devices, machineIsReadOnly, ownGroups, proc, type Roots, sys } from './kernel-files.ts'
 import { mountPoints } from './mount-points.ts'
 import { realPlace } from './real-place.ts'
 import { flags, ifPossible, mount, type Step, tmpfs } from './steps.ts'
@@ -13,6 +13,8 @@ const newHostname = 0x04000000
 const newUsers = 0x10000000
 export const newProcesses = 0x20000000
 export const newIpc = 0x08000000
+/** Shows its own control group as the root of all. Made by the process itself, once it is in the group. */
+export const newCgroups = 0x02000000
 const { readOnly, remount, bind, recursive, isPrivate } = flags
 
 /** The flags of the namespaces that it needs. */
@@ -88,6 +90,7 @@ function ownFiles(view: ContainerView): Step[] {
     ...devices(roots, { areMade: true }),
     ...proc(roots, view.processes),
     ...sys(roots),
+    ...ownGroups(roots, view),
     ...hostMounts.flatMap(({ path, own }, index) =>
       own
         ? layer(`upper${index}`, path, `root${path}`, shortLived[path])

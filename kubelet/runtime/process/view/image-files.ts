@@ -1,5 +1,5 @@
 import type { ImageRoot } from '../../container-runtime.ts'
-import { devices, machineIsReadOnly, proc, type Roots, sys } from './kernel-files.ts'
+import { devices, machineIsReadOnly, ownGroups, proc, type Roots, sys } from './kernel-files.ts'
 import { flags, mount, type Step, tmpfs } from './steps.ts'
 import type { ContainerView, ViewMount } from './view.ts'
 
@@ -26,6 +26,7 @@ export function imageFiles(view: ContainerView, { folder, volumes }: ImageRoot):
     ...devices(roots, { areMade: !identity }),
     ...proc(roots, processes),
     ...sys(roots),
+    ...ownGroups(roots, view),
     ...(machineSettings ? [] : machineIsReadOnly(roots)),
     ...mounts.flatMap(volumeSteps),
     ['directory', workingDir],

@@ -1,5 +1,6 @@
 import type { Processes } from '../record-store.ts'
 import { flags, ifPossible, mount, type Step, tmpfs } from './steps.ts'
+import type { ContainerView } from './view.ts'
 
 const { noSuid, noDevices, noPrograms, bind, recursive } = flags
 
@@ -48,6 +49,24 @@ export const proc = ({ root, machine }: Roots, processes: Processes): Step[] => 
 ]
 
 export const sys = ({ root, machine }: Roots): Step[] => [mount(`${machine}sys`, `${root}/sys`, '', bind | recursive)]
+
+/** Puts its own control group in the place of the machine's. What belongs to another user's mounts stays below it. */
+export function ownGroups({ root, machine }: Roots, { groups = [], identity }: ContainerView): Step[] {
+  const place = `${root}/sys/fs/cgroup`
+  const placed = (folder: string, at: string): Step => mount(machine + folder.slice(1), at, '', bind)
+  const [first] = groups
+  if (!first) return []
+  const bare: Step[] = identity ? [] : [['unmountIfPossible', place]]
+  if (groups.length === 1) return [...bare, placed(first[1], place)]
+  return [
+    ...bare,
+    tmpfs(place, 'mode=0755,size=64k', noSuid),
+    ...groups.flatMap(([name, folder]): Step[] => [
+      ['directory', `${place}/${name}`],
+      placed(folder, `${place}/${name}`),
+    ]),
+  ]
+}
 
 /**
  * As container runtimes show them to a container that is not privileged: settings can be read, memory and keys are not

@@ -32,6 +32,8 @@ export interface ContainerView {
   layerBytes?: number
   /** Nothing is written but to volumes, where all files are its own. */
   readonlyRoot?: boolean
+  /** Folders of its control group, by controller, which it sees instead of the machine's; one for all is version 2. */
+  groups?: readonly (readonly [controller: string, folder: string])[]
   /** The container may change `/proc/sys`, `/sys` and other settings of the machine. */
   machineSettings: boolean
 }
