@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect, constants } from 'node:http2'
 import { Gathered } from '../../shared/client/gathered.ts'
 import { hostPort } from '../../shared/client/network-errors.ts'
-import type { Clock } from '../../shared/clock/clock.ts'
+import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { type ActionOptions, type ActionResult, type ActionTarget, CANCELED } from './action.ts'
 import { networkFor } from './dial.ts'
 
@@ -10,6 +10,9 @@ const statusNames = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN']
 const unimplemented = 12
 /** An answer may have this size; a health check has seven bytes. */
 const maxMessageBytes = 64 * 1024
+/** Upstream: google.golang.org/grpc/backoff, without its jitter. */
+const firstBackoffMs = 1_000
+const backoffFactor = 1.6
 
 /**
  * grpc.health.v1.Health/Check in plaintext: one message of one field each way, so that HTTP/2 and a few bytes are all
@@ -24,6 +27,7 @@ export async function runGrpc(
   const { promise, resolve } = Promise.withResolvers<ActionResult>()
   const fail = (message: string) => resolve({ outcome: 'failure', output: '', message })
   let connected = false
+  let isOver = false
   const timer = clock.machine.setTimer(timeoutMs, () =>
     connected
       ? fail(`timeout: health rpc did not complete within ${timeoutMs / 1000}s`)
@@ -32,45 +36,69 @@ export async function runGrpc(
   const giveUp = () => fail(CANCELED)
   signal?.addEventListener('abort', giveUp)
   if (signal?.aborted) giveUp()
-  const session = await sessionWith(target, port, timeoutMs)
+  let session: ClientHttp2Session | undefined
+  let retry: Timer | undefined
   // A refused connection is tried again until the time is over, as gRPC does: the timer speaks for it.
-  session?.on('error', () => {})
-  // A server of another protocol never gets here: a gRPC connection is ready after both prefaces.
-  session?.once('remoteSettings', () => {
-    connected = true
-    const stream = session.request({
-      [constants.HTTP2_HEADER_METHOD]: 'POST',
-      [constants.HTTP2_HEADER_PATH]: '/grpc.health.v1.Health/Check',
-      'content-type': 'application/grpc',
-      te: 'trailers',
-      ...(userAgent && { 'user-agent': userAgent }),
-    })
-    const body = new Gathered('the answer', maxMessageBytes)
-    let code: string | undefined
-    let text = ''
-    const note = (headers: Record<string, unknown>) => {
-      if (headers['grpc-status'] === undefined) return
-      code = String(headers['grpc-status'])
-      text = decoded(String(headers['grpc-message'] ?? ''))
+  const attempt = async (delayMs: number): Promise<void> => {
+    const again = () => {
+      if (!connected && !isOver) retry = clock.machine.setTimer(delayMs, () => attempt(delayMs * backoffFactor))
     }
-    stream.on('response', note)
-    stream.on('trailers', note)
-    stream.on('data', (chunk: Buffer) => {
-      if (body.length + chunk.length <= maxMessageBytes) return body.add(chunk)
-      stream.close()
-      fail(
-        'error: health rpc probe failed: rpc error: code = ResourceExhausted desc = grpc: received message larger than max',
-      )
+    session = await sessionWith(target, port, timeoutMs)
+    if (isOver) session?.destroy()
+    if (!session) return again()
+    session.on('error', () => {})
+    session.once('close', again)
+    // A server of another protocol never gets here: a gRPC connection is ready after both prefaces.
+    session.once('remoteSettings', () => {
+      connected = true
+      if (session) check(session, service, userAgent, resolve)
     })
-    stream.on('error', (error) => fail(`error: health rpc probe failed: ${error.message}`))
-    stream.on('end', () => resolve(judge(code, text, body.take())))
-    stream.end(frame(service))
-  })
+  }
+  attempt(firstBackoffMs)
   const result = await promise
   signal?.removeEventListener('abort', giveUp)
   timer.cancel()
+  isOver = true
+  retry?.cancel()
   session?.destroy()
   return result
+}
+
+/** Asks once, over a connection that is ready. */
+function check(
+  session: ClientHttp2Session,
+  service: string,
+  userAgent: string | undefined,
+  resolve: (result: ActionResult) => void,
+): void {
+  const fail = (message: string) => resolve({ outcome: 'failure', output: '', message })
+  const stream = session.request({
+    [constants.HTTP2_HEADER_METHOD]: 'POST',
+    [constants.HTTP2_HEADER_PATH]: '/grpc.health.v1.Health/Check',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    ...(userAgent && { 'user-agent': userAgent }),
+  })
+  const body = new Gathered('the answer', maxMessageBytes)
+  let code: string | undefined
+  let text = ''
+  const note = (headers: Record<string, unknown>) => {
+    if (headers['grpc-status'] === undefined) return
+    code = String(headers['grpc-status'])
+    text = decoded(String(headers['grpc-message'] ?? ''))
+  }
+  stream.on('response', note)
+  stream.on('trailers', note)
+  stream.on('data', (chunk: Buffer) => {
+    if (body.length + chunk.length <= maxMessageBytes) return body.add(chunk)
+    stream.close()
+    fail(
+      'error: health rpc probe failed: rpc error: code = ResourceExhausted desc = grpc: received message larger than max',
+    )
+  })
+  stream.on('error', (error) => fail(`error: health rpc probe failed: ${error.message}`))
+  stream.on('end', () => resolve(judge(code, text, body.take())))
+  stream.end(frame(service))
 }
 
 /** Undefined where the pod's own network refuses the connection. */

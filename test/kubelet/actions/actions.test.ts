@@ -352,6 +352,13 @@ t.test('gRPC health: serving, not serving, unknown to the server, not there', as
     '/grpc.health.v1.Health/Check absent',
     '/grpc.health.v1.Health/Check malformed',
   ])
+  let connections = 0
+  server.on('connection', (socket) => {
+    connections += 1
+    if (connections === 1) socket.destroy()
+  })
+  t.match(await run({ grpc: { port } }, { ...probe, timeoutMs: 10_000 }), { outcome: 'success' }, 'the second attempt')
+  t.equal(connections, 2)
   const { port: web } = await rawServer(t, ok)
   t.match(await run({ grpc: { port: web } }, { ...probe, timeoutMs: 200 }), {
     outcome: 'failure',
