@@ -44,7 +44,9 @@ export async function serveWayOut({ network, clock, services, warn }: WayOutOpti
   const served = await network.take({ host: node, port: PORT }, pass)
   network
     .useRules('out', rulesOf(node, inside))
-    .catch((error) => warn(error, 'pods do not reach addresses outside of the cluster'))
+    .catch((error) =>
+      warn(error, 'pods do not reach addresses outside of the cluster: that needs nft of the package nftables'),
+    )
   return served
 }
 

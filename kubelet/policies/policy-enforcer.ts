@@ -108,7 +108,7 @@ export class PolicyEnforcer implements Served {
       failed = true
       const { message } = error as Error
       if (message !== this.#told && this.#known.policies.length > 0)
-        warn(error, 'NetworkPolicies are not enforced: that needs root, and nft of the package nftables')
+        warn(error, 'NetworkPolicies are not enforced: that needs nft of the package nftables')
       this.#told = message
     }
     for (const resolve of waiting) resolve()

@@ -70,7 +70,7 @@ export class ServiceProxy implements Served {
       this.#before = undefined
       const { message } = error as Error
       if (message !== this.#told)
-        warn(error, 'cluster IPs of Services are not served: that needs root, and nft of the package nftables')
+        warn(error, 'cluster IPs of Services are not served: that needs nft of the package nftables')
       this.#told = message
     }
     this.#isBusy = false

@@ -1,5 +1,5 @@
 /** Networks of pods: what they reach, what reaches them, and that nothing is left of them. */
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -248,6 +248,8 @@ t.test('an ordinary user has networks, too, if user namespaces are allowed', asy
   const [one, two] = ips
   const wanted = ['one to 10.244.0.1', 'two to 10.244.0.1', `two to ${one}`]
   t.same(found.answers, wanted, `the node reaches ${one} and ${two}, and pods reach each other`)
+  if (spawnSync('nft', ['--version']).status === 0)
+    t.match(found.ruled, 'timed out', 'rules are carried out: what they drop does not arrive')
   t.equal(found.forwarded, 'two to 127.0.0.1')
   t.match(found.sees, /^65534\nperl\none\nCapEff:\t0+\n$/, 'its own user, processes and name, and no rights')
   t.equal(found.inHost, readlinkSync('/proc/self/ns/net'), 'a pod with hostNetwork has the machine’s')

@@ -72,6 +72,14 @@ const run = async (id: string, ...command: string[]): Promise<string> =>
 const from = (ip: string) =>
   `use IO::Socket::INET; my $s = IO::Socket::INET->new(PeerAddr => '${ip}', PeerPort => 80, Timeout => 3) or die "$!"; print <$s>`
 const answers = [await ask(one.ip), await ask(two.ip), await run(one.id, 'perl', '-e', from(two.ip))]
+const rules = `add table ip test
+add chain ip test there { type filter hook prerouting priority 0; }
+add rule ip test there ip daddr ${two.ip} tcp dport 80 drop`
+const ruled = await runtime.network
+  ?.useRules('test', rules)
+  .then(() => run(one.id, 'perl', '-e', from(two.ip)))
+  .catch(({ message }: Error) => message)
+await runtime.network?.useRules('test', 'delete table ip test')
 const forwarded = await text((await runtime.portForward(two.sandbox.id, 80)) as Socket)
 const sees = await run(one.id, 'sh', '-c', 'id -u; cat /proc/1/comm; hostname; grep CapEff /proc/1/status')
 const inHost = (await run(host.id, 'readlink', '/proc/self/ns/net')).trim()
@@ -85,6 +93,6 @@ const shimPid = readFileSync(path.join(rootDir, 'runtime', 'shim.pid'), 'utf8').
 await runtime.close()
 shim.stdin?.end()
 shim.on('exit', () => {
-  const found = { answers, forwarded, sees, inHost, plain, onTerminal, again, warnings, shimPid }
+  const found = { answers, ruled, forwarded, sees, inHost, plain, onTerminal, again, warnings, shimPid }
   process.stdout.write(JSON.stringify({ ips: [one.ip, two.ip], ...found }))
 })

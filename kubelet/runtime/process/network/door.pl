@@ -28,6 +28,7 @@ my $NEW_USERS = 0x10000000;
 my ($LOOPBACK, $BRIDGE) = (1, 1000); # indexes; no link of the kernel's own has the second
 my $UNDER_WAY = 115; # EINPROGRESS
 my $TIMED_OUT = 110;
+my ($NETWORK_ADMIN, $RAW_NETWORK) = (12, 13); # capabilities
 my $INVALID = 22;
 my $TRANSPARENT = 19; # IP_TRANSPARENT
 
@@ -65,7 +66,7 @@ sub bridge {
   # An address of its own: else it takes that of a pod, and all neighbours must learn it again.
   my $mac = "\x02\x42" . inet_aton($address);
   my @links = (new_bridge({ index => $BRIDGE, name => 'pods', address => $mac }), set_link({ index => $LOOPBACK }));
-  ask_kernel($node, 1, @links, new_address($BRIDGE, $address, $bits)) or return fails('the bridge');
+  ask_kernel($node, 1, @links, new_address($BRIDGE, $address, $bits), last_route($BRIDGE)) or return fails('the bridge');
   # All goes through the node's rules once, as a router's: pods are not told of shorter ways, and the bridge asks no rules itself.
   write_file("/proc/sys/net/ipv4/conf/$_/send_redirects", 0) for 'all', 'pods';
   write_file('/proc/sys/net/bridge/bridge-nf-call-iptables', 0);
@@ -242,6 +243,9 @@ open($own, '<', $place) or die "$place: $!\n";
 if ($> && $place =~ m{^(/proc/\d+)/}) {
   my $users;
   open($users, '<', "$1/ns/user") && ask('setns', fileno $users, $NEW_USERS) or die "$1/ns/user: $!\n";
+  # A program that is run keeps the rights that are inherited and ambient alone: nft needs these.
+  ask('capset', pack('L2', 0x20080522, 0), pack('L6', (0xffffffff) x 6));
+  syscall($number{prctl}, 47, 2, $_, 0, 0) for $NETWORK_ADMIN, $RAW_NETWORK;
 }
 ask('setns', fileno $own, $NEW_NETWORK) or die "$place: $!\n";
 $node = netlink() or die "netlink: $!\n";

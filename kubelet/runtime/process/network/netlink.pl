@@ -52,6 +52,8 @@ sub link_route {
   my ($index, $network, $bits, $source) = @_;
   return route($network, $bits, $ON_LINK, attribute($ROUTE_LINK, pack('L', $index)) . attribute($ROUTE_SOURCE, inet_aton($source)));
 }
+# To all other addresses, where nothing better is known: so that rules are asked about them.
+sub last_route { route('0.0.0.0', 0, $ON_LINK, attribute($ROUTE_LINK, pack('L', $_[0])) . attribute($ROUTE_METRIC, pack('L', 1000))) }
 # To a range by a gateway at a link.
 sub far_route {
   my ($index, $gateway, $network, $bits, $source, $metric) = @_;

@@ -1,0 +1,69 @@
+/** `--network pod` for a user who is not root: Services carry traffic, and policies hold. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { whyNoNetworks } from '../../kubelet/runtime/process/network/door.ts'
+import { cli, startProgram } from '../harness/cluster.ts'
+import { findKubectls } from '../harness/kubectl.ts'
+import { ownPodRange } from '../harness/own-pod-range.ts'
+import { podOf } from '../harness/pods.ts'
+import { scratchFolder } from '../harness/scratch.ts'
+import { skipOrFail } from '../harness/skip.ts'
+import { until } from '../harness/until.ts'
+
+const server = `require('http').createServer((request, response) => response.end('ok')).listen(80)`
+const ask = `require('http').get('http://web:8080', (answer) => { console.log(answer.statusCode); process.exit() }).on('error', ({ code }) => console.log(code)).setTimeout(1500, () => { console.log('timeout'); process.exit() })`
+const service = (name: string, app: string) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name },
+  spec: { selector: { app }, ports: [{ port: 8080, targetPort: 80 }] },
+})
+const pod = (name: string, command: string[]) => {
+  const { metadata, spec } = podOf({ name, command })
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, labels: { app: name } }, spec }
+}
+
+t.test('an ordinary user', async (t) => {
+  if (process.getuid?.() !== 0) return skipOrFail(t, 'only root can be another user')
+  const why = await whyNoNetworks()
+  if (why) return skipOrFail(t, `this machine gives pods no networks: ${why}`)
+  const [kubectl] = findKubectls()
+  if (!kubectl) return skipOrFail(t, 'no kubectl')
+  for (const tool of ['nft', 'setpriv'])
+    if (spawnSync(tool, ['--version']).status !== 0) return skipOrFail(t, `no ${tool}`)
+  const folder = scratchFolder(t, 'ordinary')
+  chmodSync(folder, 0o777)
+  const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, cli]
+  const flags = ['--port=0', '--network=pod', `--cluster-cidr=${ownPodRange}`, `--state-dir=${join(folder, 'state')}`]
+  const variables = { TMPDIR: folder, HOME: folder }
+  const cluster = startProgram(t, [...nobody, 'up', ...flags], { node: 'setpriv', cwd: '/', variables })
+  try {
+    await cluster.printed('is ready')
+  } catch (error) {
+    if (/EACCES|permission denied/i.test(cluster.output())) return skipOrFail(t, 'nobody may read our files here')
+    throw error
+  }
+  const run = (args: string[], input?: object): string =>
+    execFileSync(kubectl.file, [`--kubeconfig=${join(folder, 'state', 'kubeconfig')}`, ...args], {
+      encoding: 'utf8',
+      timeout: 90_000,
+      input: JSON.stringify(input),
+    }).trim()
+  const items = [
+    pod('web', [process.execPath, '-e', server]),
+    pod('client', ['sleep', '1000']),
+    service('web', 'web'),
+    service('nobody', 'none'),
+  ]
+  run(['apply', '-f', '-'], { apiVersion: 'v1', kind: 'List', items })
+  run(['wait', '--for=condition=Ready', 'pod', '--all', '--timeout=60s'])
+  const asked = (code = ask): string => run(['exec', 'client', '--', process.execPath, '-e', code])
+  await until(() => asked() === '200', { what: 'an answer by the name of the Service' })
+  t.equal(asked(ask.replace('web', 'nobody')), 'ECONNREFUSED', 'a Service without endpoints')
+  const spec = { podSelector: { matchLabels: { app: 'web' } } }
+  const policy = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name: 'deny' }, spec }
+  run(['apply', '-f', '-'], policy)
+  await until(() => asked() === 'timeout', { what: 'the policy to hold' })
+})
