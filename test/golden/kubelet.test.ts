@@ -6,7 +6,15 @@ import { nodes } from '../../shared/client/resources.ts'
 import { startTestCluster } from '../harness/cluster.ts'
 import { readLater } from '../harness/replay.ts'
 import { skipOrFail } from '../harness/skip.ts'
-import { quickScenarios, recordedFlags, recordedImages, replayKubelet } from '../harness/replay-kubelet.ts'
+import { noBusybox } from '../harness/busybox-root.ts'
+import { scratchFolder } from '../harness/scratch.ts'
+import {
+  quickScenarios,
+  recordedFlags,
+  recordedImages,
+  replayKubelet,
+  startRecordedRegistry,
+} from '../harness/replay-kubelet.ts'
 
 t.setTimeout(600_000)
 
@@ -14,6 +22,7 @@ t.test('a pod lives and dies as under a real kubelet', { timeout: 600_000 }, asy
   const folder = t.testdir({ 'images.json': '' })
   const file = join(folder, 'images.json')
   writeFileSync(file, JSON.stringify(recordedImages(folder)))
+  if (!(await startRecordedRegistry(t, scratchFolder(t, 'registry')))) return skipOrFail(t, noBusybox)
   const cluster = await startTestCluster(t, `--config=${file}`, ...recordedFlags)
   const { metadata } = await cluster.client.get<Node>(nodes, { name: 'node-1' })
   if (metadata.labels?.['kubestage.dev/isolation'] !== 'pod') {

@@ -10,12 +10,20 @@ import { runCluster } from '../../cluster/cluster.ts'
 import { clusterOptions } from '../../cluster/settings.ts'
 import { readFileSync } from 'node:fs'
 import { readLater } from '../harness/replay.ts'
-import { allScenarios, recordedFlags, recordedImages, replayKubelet } from '../harness/replay-kubelet.ts'
+import {
+  allScenarios,
+  recordedFlags,
+  recordedImages,
+  replayKubelet,
+  startRecordedRegistry,
+} from '../harness/replay-kubelet.ts'
 
+const ended: (() => unknown)[] = []
 const only = new RegExp(process.argv[2] ?? '')
 const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-golden-'))
 // Beside the state, which containers do not see.
 const imageDir = mkdtempSync(join(tmpdir(), 'kubestage-golden-images-'))
+await startRecordedRegistry({ teardown: (end) => void ended.push(end) }, imageDir)
 const { values } = await resolveOptions(clusterOptions, { args: recordedFlags, env: {} })
 const cluster = await runCluster({
   settings: { ...values, ...recordedImages(imageDir), stateDir, port: 0 },
@@ -29,6 +37,7 @@ const later = readLater().kubelet
 const names = allScenarios().filter((name) => only.test(name))
 const { differences } = await replayKubelet({ stateDir, kubeconfigJson }, names.filter((name) => !later[name]), console.log)
 await cluster.stop()
+for (const end of ended) end()
 for (const folder of [stateDir, imageDir]) rmSync(folder, { recursive: true, force: true })
 
 let differing = 0

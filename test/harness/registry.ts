@@ -23,7 +23,7 @@ export interface AddedImage {
 
 const digestOf = (bytes: Buffer): string => `sha256:${sha256(bytes)}`
 
-export async function startRegistry(t: Test, port = 0): Promise<TestRegistry> {
+export async function startRegistry(t: Pick<Test, 'teardown'>, port = 0): Promise<TestRegistry> {
   const blobs = new Map<string, Buffer>()
   const tags = new Map<string, string>()
   const server = createServer((request, response) => {

@@ -1,14 +1,59 @@
+import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Test } from 'tap'
+import { realClock } from '../../shared/clock/real-clock.ts'
+import { archiveOf } from './archive-of.ts'
+import { busyboxRoot } from './busybox-root.ts'
 import { repository, type TestCluster } from './cluster.ts'
+import { type ImageParts, ociFiles } from './image-archives.ts'
+import { startRegistry } from './registry.ts'
 import { goldenFolder, type Later, type Replay, run } from './replay.ts'
 import { tooShort, withShortage } from './shortage.ts'
 
 const tools = join(goldenFolder, 'kubelet')
 const observed = join(tools, 'observed.json')
 
-/** Flags of a cluster as it was when the recordings were made: without termination reasons. */
-export const recordedFlags = ['--feature-gates=PodTerminationReason=false']
+/**
+ * Flags of a cluster as it was when the recordings were made: without termination reasons, and with images from a
+ * registry.
+ */
+export const recordedFlags = ['--feature-gates=PodTerminationReason=false', '--pull-images=all']
+
+/** As `scenarios.mjs` has it. */
+const registryPort = 17_490
+const slowMs = 8_000
+/** As the events of the recordings tell it. */
+const imageBytes = 7_772_835
+
+/**
+ * Starts the registry of the recordings: `pull:1` is a small image, `slow:1` another one, whose parts take their time.
+ * Resolves to false without a busybox for them.
+ */
+export async function startRecordedRegistry(t: Pick<Test, 'teardown'>, folder: string): Promise<boolean> {
+  const root = join(folder, 'registry-root')
+  if (!busyboxRoot(root)) return false
+  const registry = await startRegistry(t, registryPort)
+  writeFileSync(join(root, 'filling'), randomBytes(6_000_000))
+  const image = filled({ layers: [await archiveOf(root)], config: { Env: ['PATH=/bin'] } })
+  for (const name of ['pull', 'slow']) registry.add(name, '1', image)
+  registry.intercept = ({ url = '' }, response) => {
+    if (!url.startsWith('/v2/slow/blobs/')) return undefined
+    realClock.setTimer(slowMs, () => response.end(registry.blob(url.split('/').at(-1) ?? '')))
+    return true
+  }
+  return true
+}
+
+/** Makes what comes of an image exactly as large as the recorded one: by a label of its configuration. */
+function filled({ layers, config }: ImageParts): ImageParts {
+  const filledWith = (text: string): ImageParts => ({ layers, config: { ...config, Labels: { text } } })
+  const files = ociFiles(filledWith(''))
+  const manifest = JSON.parse(String(files.get('index.json'))).manifests[0].digest.replace(':', '/')
+  const parts = [...files].filter(([name]) => name.startsWith('blobs/') && !name.endsWith(manifest))
+  const bytes = parts.reduce((sum, [, content]) => sum + content.length, 0)
+  return filledWith('x'.repeat(imageBytes - bytes))
+}
 
 /** What the images of the recordings stand for here, as settings of a cluster. */
 export function recordedImages(parent: string) {
