@@ -71,7 +71,13 @@ function late(name: string, module: string, member?: string): string {
  */
 const sharedPackages: Readonly<Record<string, string>> = {
   fastify: `import fastify from 'fastify'\nexport default fastify\nexport const { LogController } = fastify`,
-  undici: `export { default as Pool } from 'undici/lib/dispatcher/pool.js'`,
+  undici: `
+    import send from 'undici/lib/api/api-request.js'
+    export { default as Agent } from 'undici/lib/dispatcher/agent.js'
+    export { default as EnvHttpProxyAgent } from 'undici/lib/dispatcher/env-http-proxy-agent.js'
+    export { default as Pool } from 'undici/lib/dispatcher/pool.js'
+    export const request = ({ origin, pathname, search }, { dispatcher, ...options }) =>
+      send.call(dispatcher, { ...options, origin, path: pathname + search })`,
   '@fastify/ajv-compiler': `export { default } from '@fastify/ajv-compiler'`,
   '@fastify/fast-json-stringify-compiler': `export { default } from '@fastify/fast-json-stringify-compiler'`,
 }
