@@ -131,6 +131,15 @@ t.test("volumes are mounted where the container's own links lead, never on the m
   t.same(readdirSync(canary), [], "the machine's folder that a volume's link names is as it was")
 })
 
+t.test('a file is mounted at the top of the image, where it has none', async (t) => {
+  const node = await nodeFor(t)
+  if (!node) return
+  const file = path.join(mkdtempSync(path.join(folder, 'file-')), 'file')
+  writeFileSync(file, 'mounted')
+  const mounts = [{ containerPath: '/settings', hostPath: file, readonly: true }]
+  t.same((await run(node, sh('cat /settings'), { mounts })).lines, ['mounted'])
+})
+
 t.test("a root that is read-only leaves the image's volumes", async (t) => {
   const node = await nodeFor(t)
   if (!node) return

@@ -110,7 +110,7 @@ sub read_only {
   unmount => sub { unmount($_[0]) },
   unmountIfPossible => sub { unmount($_[0]); 1 },
   directory => sub { directory($_[0]) },
-  file => sub { $_[0] =~ m{^(.+)/} and directory($1) or return 0; -e $_[0] or open(my $file, '>>', $_[0]) },
+  file => sub { $_[0] =~ m{^(.*/)} and directory($1) or return 0; -e $_[0] or open(my $file, '>>', $_[0]) },
   device => sub { my ($path, $mode, $device) = @_; ask('mknodat', -100, $path, $mode + 0, $device + 0) and chmod($mode & 0777, $path) },
   link => sub { symlink($_[0], $_[1]) },
   mode => sub { chmod($_[0] + 0, $_[1]) },
