@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
 import { compiledAtOnce } from './compiled-at-once.ts'
 
@@ -45,6 +45,9 @@ const large = [
   'apiserver/webhook-client/connections.ts', // and with it undici
   'apiserver/http/plugins/extension.ts', // and with it the compilers of schemas
 ]
+
+/** What a program loads before any other file of `large`: the program itself, unless this table names a file. */
+const loadedFirst: Readonly<Record<string, string>> = { 'library/index.ts': 'library/start-cluster.ts' }
 
 /** Packages that are loaded as they are installed; all others become part of the programs. */
 export const notBundled: readonly string[] = ['re2js', '@kubernetes/client-node']
@@ -112,7 +115,7 @@ export async function bundle(folder: string, external: readonly string[]): Promi
       entryNames: '[name]',
       chunkNames: '[name]-[hash]',
       splitting: true,
-      plugins: [sources(top), elsewhere(top), leftOut],
+      plugins: [sources(top, loadedFirst[program] ?? program), elsewhere(top), leftOut],
     })
   })
   const ofPackages = Object.entries(sharedPackages).map(([name, contents]) =>
@@ -136,14 +139,19 @@ export async function bundle(folder: string, external: readonly string[]): Promi
 const inAscii = (text: string): string =>
   text.replace(/[^\0-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** `top`: the way from the program's folder to the one of all. */
-function sources(top: string): Plugin {
+/**
+ * `top`: the way from the program's folder to the one of all. Each file of `large` imports `first`, which is loaded
+ * already, so that esbuild puts all that `first` needs into one file. Otherwise it makes a file for each set of large
+ * files that share something: a start read a hundred.
+ */
+function sources(top: string, first: string): Plugin {
   return {
     name: 'sources',
     setup({ onLoad }) {
       onLoad({ filter: /\.ts$/ }, ({ path }) => {
         const file = relative('.', path)
-        const source = readFileSync(path, 'utf8')
+        const imports = large.includes(file) && file !== first ? `import '${resolve(first)}'\n` : ''
+        const source = imports + readFileSync(path, 'utf8')
         return {
           contents: withPlaces(withLateImports(source, file), `${top}/${file.replace(/\.ts$/, '.js')}`),
           loader: 'ts',
