@@ -36,10 +36,12 @@ import {
 import { comparisonTable, type Row, table } from './report.ts'
 import { measureStarts } from './starts/starts.ts'
 
-const HELP = `Usage: npm run bench -- [--only PARTS] [--storage etcd] [--real BIN] [--scale PODS] [--rounds N] [--pods N] [--profile DIR] [--write]
+const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [--storage etcd] [--real BIN] [--scale PODS] [--rounds N] [--pods N] [--profile DIR] [--write]
 
   --only PARTS   some of start,requests,list,watch,http2,memory,pods,simulated,many,hooks,probes (default: all); ui alone: the page, by CHROMIUM
   --chromium FILE  for --only ui (default /usr/bin/chromium)
+  --against COMMIT  compares the CPU time of create, get, patch, watch and start with that of a commit; nothing else. Ends with 1
+                 if one is slower. --only create,get,patch,watch,start: some of them; --rounds N: how often both servers are started anew (default 5)
   --real BIN     runs kube-apiserver and etcd, the programs in the folder BIN, beside us, in turns and with the same client,
                  and compares rates and CPU time per request (with --only real: nothing else)
   --storage etcd objects in etcd (the program on the PATH, or in BIN): beside kube-apiserver on the same etcd with --real,
@@ -53,9 +55,11 @@ const HELP = `Usage: npm run bench -- [--only PARTS] [--storage etcd] [--real BI
   --write        puts what was measured into docs/performance.md or, of --storage and --scale, into docs/scale.md, and draws the
                  charts of docs/pictures from it
 `
+const EVERYTHING = 'start,requests,list,watch,http2,memory,pods,simulated,many,hooks,probes'
 const { values: flags } = parseArgs({
   options: {
-    only: { type: 'string', default: 'start,requests,list,watch,http2,memory,pods,simulated,many,hooks,probes' },
+    only: { type: 'string', default: EVERYTHING },
+    against: { type: 'string' },
     real: { type: 'string' },
     storage: { type: 'string', default: 'memory' },
     scale: { type: 'string' },
@@ -328,6 +332,18 @@ const busy = (): string => `load average at the end ${loadavg()[0]?.toFixed(1)}`
 
 if (flags.help) {
   process.stdout.write(HELP)
+} else if (flags.against) {
+  const [{ figureNames, measureAgainst }, { verdictTable }, { builtPackage, packageOf }] = await Promise.all([
+    import('./compare/against.ts'),
+    import('./compare/verdict.ts'),
+    import('./package.ts'),
+  ])
+  const packages = { now: builtPackage(), then: packageOf(flags.against) }
+  const chosen = figureNames.filter((name) => parts.includes(name))
+  const figures = chosen.length > 0 && flags.only !== EVERYTHING ? chosen : figureNames
+  const verdicts = await measureAgainst({ packages, flags: BARE_API, figures, pairs: rounds })
+  process.stdout.write(`${verdictTable(verdicts)}\n\n${machine}; ${busy()}.\n`)
+  if (verdicts.some(({ word }) => word === 'slower')) process.exitCode = 1
 } else if (flags.storage === 'etcd' && !flags.scale) {
   const { measureEtcd } = await import('./compare/etcd.ts')
   const start = (stateDir: string, more: readonly string[]) =>

@@ -11,20 +11,34 @@ let folder: string | undefined
  * ends.
  */
 export function builtPackage(): string {
-  folder ??= build()
+  folder ??= build(repository)
   return folder
 }
 
-function build(): string {
-  const made = mkdtempSync(join(tmpdir(), 'kubestage-package-'))
+/** The folder of the package as it was at `commit`, built with the packages that are installed now. */
+export function packageOf(commit: string): string {
+  const checkout = temporary('kubestage-checkout-')
+  const archive = execFileSync('git', ['archive', commit], { cwd: repository, maxBuffer: 1e9 })
+  execFileSync('tar', ['-x'], { cwd: checkout, input: archive })
+  symlinkSync(join(repository, 'node_modules'), join(checkout, 'node_modules'))
+  return build(checkout)
+}
+
+function temporary(prefix: string): string {
+  const made = mkdtempSync(join(tmpdir(), prefix))
   process.on('exit', () => rmSync(made, { recursive: true, force: true }))
-  execFileSync(process.execPath, [join(repository, 'scripts/build/main.ts'), join(made, 'dist')], {
-    cwd: repository,
+  return made
+}
+
+function build(sources: string): string {
+  const made = temporary('kubestage-package-')
+  execFileSync(process.execPath, [join(sources, 'scripts/build/main.ts'), join(made, 'dist')], {
+    cwd: sources,
     env: { ...process.env, PATH: `${join(repository, 'node_modules/.bin')}:${process.env.PATH}` },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   for (const shipped of ['bin', 'package.json'])
-    cpSync(join(repository, shipped), join(made, shipped), { recursive: true })
+    cpSync(join(sources, shipped), join(made, shipped), { recursive: true })
   // Not as `node_modules`, beside which its compiled code would be kept.
   symlinkSync(join(repository, 'node_modules'), join(made, 'dist', 'node_modules'))
   return made

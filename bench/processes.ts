@@ -32,9 +32,11 @@ export async function startKubestage(options: {
   profileDir?: string
   /** With V8's own sizes. */
   asNpx?: boolean
+  /** The folder of another package than the one that is built of these sources. */
+  packageFolder?: string
 }): Promise<Server> {
-  const { stateDir, flags, profileDir, asNpx } = options
-  const program = join(builtPackage(), 'bin/kubestage.mjs')
+  const { stateDir, flags, profileDir, asNpx, packageFolder = builtPackage() } = options
+  const program = join(packageFolder, 'bin/kubestage.mjs')
   const startedMs = realClock.monotonic()
   const profiling = profileDir ? ['--cpu-prof', '--cpu-prof-dir', profileDir] : []
   const command = [

@@ -25,7 +25,7 @@ interface Round {
   requests: number
 }
 
-interface Figure {
+export interface Figure {
   what: string
   unit: string
   smallerIsBetter?: boolean
@@ -115,6 +115,16 @@ type Side = 'ours' | 'real'
 type Sides<T> = Record<Side, T>
 const sides = ['ours', 'real'] as const
 
+/** One round of one server, with the CPU time that the server took for each request. */
+export async function turn({ target, cpuMs }: Server, round: Figure['round'], mark: string) {
+  let before = 0
+  const begin = (): void => {
+    before = cpuMs()
+  }
+  const { figure, requests } = await round(target, { mark, begin })
+  return { figure, cpuMicroseconds: ((cpuMs() - before) * 1000) / requests }
+}
+
 /**
  * Of both, after a round that warms them up. CPU time is the server's own, with all its processes, in µs per request.
  */
@@ -123,17 +133,12 @@ export async function measured(servers: Sides<Server>, rounds: number, { what, u
   const cpu: Sides<number[]> = { ours: [], real: [] }
   for (let i = 0; i <= rounds; i++) {
     for (const side of i % 2 ? sides : sides.toReversed()) {
-      const { target, cpuMs } = servers[side]
-      let before = 0
-      const begin = (): void => {
-        before = cpuMs()
-      }
-      const one = await round(target, { mark: `${i}`, begin }).catch((error: Error) => {
+      const one = await turn(servers[side], round, `${i}`).catch((error: Error) => {
         throw new Error(`${side}, round ${i}: ${error.message}`)
       })
       if (i === 0) continue
       figure[side].push(one.figure)
-      cpu[side].push(((cpuMs() - before) * 1000) / one.requests)
+      cpu[side].push(one.cpuMicroseconds)
     }
   }
   const medians = ({ ours, real }: Sides<number[]>): Sides<number> => ({ ours: median(ours), real: median(real) })
