@@ -61,6 +61,12 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
   return node
 }
 
+/** Says what a shim needs that did not start. */
+function remedyFor(ending: Ending): string {
+  if (!ending.startsWith('cannot be started') || ending.includes('no more processes')) return ''
+  return '; install perl, which starts containers, or run without a node: --kubelet=false'
+}
+
 class NodeProcesses implements RunningNode {
   readonly name: string
   readonly #options: NodeOptions
@@ -102,11 +108,8 @@ class NodeProcesses implements RunningNode {
         )
       }),
       this.#shim.firstCrash.then((ending) => {
-        const remedy = ending.startsWith('cannot be started')
-          ? '; install perl, which starts containers, or run without a node: --kubelet=false'
-          : lastWords(logFile)
         throw new ConfigError(
-          `the shim, a Perl program, ended before the node was ready (${ending})${lowLimits() || remedy}`,
+          `the shim, a Perl program, ended before the node was ready (${ending})${lowLimits() || remedyFor(ending) || lastWords(logFile)}`,
         )
       }),
     ])

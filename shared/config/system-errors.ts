@@ -21,7 +21,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENXIO: 'it is a socket, or a device that is not there',
   EFBIG: 'it would be larger than files may be (ulimit -f)',
   EBUSY: 'it is in use',
-  EAGAIN: 'no more processes may be started (ulimit -u)',
+  EAGAIN: 'no more processes may be started (ulimit -u, or pids.max of the cgroup)',
   ENOMEM: 'there is not enough memory',
 }
 

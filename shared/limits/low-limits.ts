@@ -1,14 +1,17 @@
 import { readFileSync } from 'node:fs'
+import { cgroupProcesses } from './cgroup-processes.ts'
 
+/** Below so many processes and threads a cluster may not start. */
+const leastProcesses = 100
 /** Below these a cluster may not start. Root has as many processes as it wants. */
 const rows = [
-  { row: 'Max processes', least: 100, unit: 1, shown: 'processes (ulimit -u)', isForRoot: false },
+  { row: 'Max processes', least: leastProcesses, unit: 1, shown: 'processes (ulimit -u)', isForRoot: false },
   { row: 'Max open files', least: 256, unit: 1, shown: 'open files (ulimit -n)', isForRoot: true },
   { row: 'Max address space', least: 8 << 10, unit: 1024 ** 2, shown: 'MB of addresses (ulimit -v)', isForRoot: true },
 ]
 
 /** Says what a program that does not start may lack, where no limit is known to be low. */
-export const checkLimits = '; check that it may have threads (ulimit -u) and memory (ulimit -v)'
+export const checkLimits = '; check that it may have threads (ulimit -u, pids.max of its cgroup) and memory (ulimit -v)'
 
 /** `; a limit of this shell may be why: 20 processes (ulimit -u)`; empty where none is low, or there is no /proc. */
 export function lowLimits(): string {
@@ -23,7 +26,8 @@ export function limitsThatAreLow(): string {
     const limit = Number(new RegExp(`^${row} +(\\d+)`, 'm').exec(text)?.[1] ?? Number.NaN) / unit
     return limit < least && (process.getuid?.() !== 0 || isForRoot) ? [`${Math.floor(limit)} ${shown}`] : []
   })
-  return low.join(', ')
+  const processes = cgroupProcesses()
+  return [...low, ...(processes < leastProcesses ? [`${processes} processes (pids.max of its cgroup)`] : [])].join(', ')
 }
 
 function ownLimits(): string {

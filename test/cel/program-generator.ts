@@ -190,6 +190,8 @@ export class ProgramGenerator {
           "'1Gi'",
           "'é😀'",
           "'2024-05-06T07:08:09Z'",
+          "'America/New_York'",
+          "'2001:db8::1'",
           "'a'",
         )
       case 'bytes':

@@ -84,6 +84,6 @@ t.test('a kubelet that never says anything', async (t) => {
   t.teardown(() => client.close())
   const logFile = join(t.testdir(), 'kubelet.log')
   await t.rejects(nodeIsReady({ client, clock: realClock, nodeName: 'node-1', timeoutMs: 100, logFile }), {
-    message: `node node-1 was not ready within 0.1 s: its kubelet has not registered it; it wrote nothing to ${logFile}; check that it may have threads (ulimit -u) and memory (ulimit -v)`,
+    message: `node node-1 was not ready within 0.1 s: its kubelet has not registered it; it wrote nothing to ${logFile}; check that it may have threads (ulimit -u, pids.max of its cgroup) and memory (ulimit -v)`,
   })
 })

@@ -120,7 +120,7 @@ const COSTS: Record<string, RunCost> = {
   'fieldSelector labelSelector': selectorCost,
   'isSorted sum max min indexOf lastIndexOf': treeCost,
   'lowerAscii upperAscii substring trim startsWith endsWith strings.quote format': first,
-  'semver isSemver': parsing(6),
+  'semver isSemver': (text) => 2 * traversal(text) + 6,
   'quantity isQuantity': parsing(4),
   'cidr isIP isCIDR': parsing(ADDRESS),
   'url isURL': parsing(3),

@@ -5,7 +5,7 @@
 import { compile } from '../../../apiserver/cel/environment.ts'
 import { CelError } from '../../../apiserver/cel/errors.ts'
 import { schemaType } from '../../../apiserver/cel/json-values.ts'
-import { BOOL, type CelType, INT, listOf, mapOf, STRING } from '../../../apiserver/cel/types.ts'
+import { BOOL, BYTES, type CelType, INT, listOf, mapOf, STRING, TIMESTAMP } from '../../../apiserver/cel/types.ts'
 import { ProgramGenerator } from '../../cel/program-generator.ts'
 import type { Fuzzer } from '../fuzzer.ts'
 import { Random } from '../random.ts'
@@ -29,10 +29,18 @@ const { type, convert } = schemaType(
       set: { ...texts, 'x-kubernetes-list-type': 'set' },
       ll: { type: 'array', items: texts },
       bytes: { type: 'string', format: 'byte' },
+      at: { type: 'string', format: 'date-time' },
+      items: {
+        type: 'array',
+        items: { type: 'object', properties: { s: text, l: texts } },
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['s'],
+      },
     },
   },
   'self',
 )!
+const itemType = type.fields!.get('items')!.params[0]!
 const variables = [
   ['self.s', STRING],
   ['self.p', STRING],
@@ -43,6 +51,11 @@ const variables = [
   ['self.set', listOf(STRING)],
   ['self.ll', listOf(listOf(STRING))],
   ['string(self.bytes)', STRING],
+  ['self.bytes', BYTES],
+  ['self.at', TIMESTAMP],
+  ['self.items', listOf(itemType)],
+  ['self.items[0]', itemType],
+  ['self.items[0].s', STRING],
 ].map(([text, type]) => ({ text, type }) as { text: string; type: CelType })
 
 /** Texts that are hard for one function or another. */
@@ -63,6 +76,14 @@ const PIECES = [
   '::',
   'a=b&',
   '%s',
+  '[^\\pL\\d]',
+  '(',
+  '(?i)[^k-s]',
+  'x*',
+  'a|',
+  'v1.2.3-',
+  '%.100f',
+  'America/',
   'abcdefghij',
 ]
 
@@ -90,6 +111,8 @@ const object = (random: Random): unknown => ({
   set: [...new Set(longTexts(random))],
   ll: [longTexts(random), longTexts(random)],
   bytes: Buffer.from(longText(random)).toString('base64'),
+  at: '2024-05-06T07:08:09.123456789Z',
+  items: longTexts(random).map((s, index) => ({ s: `${s}${index}`, l: [s] })),
 })
 
 /** A few objects are kept, and used by many programs; some programs have one of their own. */
