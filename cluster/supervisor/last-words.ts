@@ -7,7 +7,7 @@ import { readRegularFile } from '../../shared/files/regular-file.ts'
 export function lastWords(logFile: string): string {
   const all = lines(logFile)
   // A crash of Node prints its reason first, then a stack.
-  const last = all.find((line) => /^# Fatal|pthread_create:/.test(line)) ?? all.at(-1)
+  const last = all.findLast((line) => /^# Fatal|pthread_create:/.test(line)) ?? all.at(-1)
   return last === undefined ? `; it wrote nothing to ${logFile}` : `; its last words: ${wordsOf(last)} (${logFile})`
 }
 

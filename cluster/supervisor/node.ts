@@ -3,11 +3,12 @@ import { shutdownMs } from '../../kubelet/node/shutdown-options.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
-import { lowLimits } from '../../shared/limits/low-limits.ts'
+import { checkLimits, lowLimits } from '../../shared/limits/low-limits.ts'
 import { checkKubeletPort } from '../explain-listening.ts'
 import { Adopted, endKubeletBefore } from './adopted.ts'
 import { Child, type Ending, type Supervised } from './child.ts'
 import { kubeletLog, kubeletPidFile, kubeletSpec, shimSpec } from './child-specs.ts'
+import { hasBegun } from './has-begun.ts'
 import { KeptProcess } from './kept-process.ts'
 import { type KubeletSettings, writeKubeletFiles } from './kubelet-files.ts'
 import { lastWords } from './last-words.ts'
@@ -15,6 +16,8 @@ import { nodeIsReady } from './node-ready.ts'
 import { areTakenOver, killed, type PodsFate } from './pods-fate.ts'
 
 export const readyTimeoutMs = 30_000
+/** Time in which a kubelet that is started again runs its program. */
+const beginTimeoutMs = 20_000
 /** Time that the kubelet may need beyond the pods' grace. */
 const stopMarginMs = 3_000
 /** Returns how long a kubelet and its shim may take to end all pods within their grace, in milliseconds. */
@@ -135,16 +138,31 @@ class NodeProcesses implements RunningNode {
 
   #kubeletStarted(child: Supervised): void {
     const { state, onKubelet } = this.#options
-    if (child instanceof Child) child.begin(this.#fate.pods)
+    if (child instanceof Child) {
+      child.begin(this.#fate.pods)
+      if (this.#isReady) this.#endUnlessItBegins(child)
+    }
     if (this.#fate.pods === 'kept') writeFileSync(kubeletPidFile(state), `${child.pid ?? ''}\n`)
     onKubelet?.()
   }
 
+  /** What a kubelet lacks that does not begin may be there when the next one starts. */
+  #endUnlessItBegins(child: Child): void {
+    const { clock, onTrouble } = this.#options
+    const timer = clock.setTimer(beginTimeoutMs, () => {
+      if (child.pid === undefined || hasBegun(child.pid)) return
+      onTrouble(`the kubelet has not begun within ${beginTimeoutMs / 1000} s${lowLimits() || checkLimits}`)
+      child.signal('SIGKILL')
+    })
+    child.ended.then(() => timer.cancel())
+  }
+
   #kubeletCrashed(ending: Ending, restartInMs: number): void {
-    const { onKubelet, onTrouble } = this.#options
+    const { state, onKubelet, onTrouble } = this.#options
     onKubelet?.()
     if (!this.#isReady) return // reported as the reason why nothing starts
-    onTrouble(`the kubelet ended (${ending}) and starts again in ${restartInMs / 1000} s; its containers run on`)
+    const why = ending === 'SIGABRT' ? `${lastWords(kubeletLog(state))}${lowLimits() || checkLimits}` : ''
+    onTrouble(`the kubelet ended (${ending}) and starts again in ${restartInMs / 1000} s; its containers run on${why}`)
   }
 
   #shimCrashed(ending: Ending, restartInMs: number): void {

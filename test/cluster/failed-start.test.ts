@@ -1,8 +1,20 @@
 /** A Node that is refused a thread runs no JavaScript: it neither says why nor sees that its supervisor has ended. */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { hasBegun } from '../../cluster/supervisor/has-begun.ts'
 import { nodeIsReady } from '../../cluster/supervisor/node-ready.ts'
 import { createRestClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
@@ -13,12 +25,28 @@ import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
 
 const canLimit = process.platform === 'linux' && process.getuid?.() === 0
+/** Where cgroups with a limit of processes are made; undefined: not here. */
+const cgroups = ['/sys/fs/cgroup/pids', '/sys/fs/cgroup'].find(canMakeCgroups)
+const noCgroups = 'only root of a machine with the pids controller of cgroups can limit processes so'
 const noLimits = 'only root of a Linux can be another user, whose processes are limited'
 /** Threads for an API server, not for a kubelet beside it. */
 const tooFew = 12
 const enough = 80
 /** A user without a name, whose processes are those of one test. */
 let user = 59_000 + (process.pid % 1000)
+
+function canMakeCgroups(root: string): boolean {
+  if (!canLimit) return false
+  const probe = join(root, `kubestage-probe-${process.pid}`)
+  try {
+    mkdirSync(probe)
+    const can = existsSync(join(probe, 'pids.max'))
+    rmdirSync(probe)
+    return can
+  } catch {
+    return false
+  }
+}
 
 /** Starts `kubestage up` as an ordinary user, under a limit as `prlimit` takes it. */
 function limitedUp(t: Test, limit: string): CommandRun & { stateDir: string } {
@@ -77,6 +105,65 @@ t.test('a cluster of too little memory says so, and leaves nothing', async (t) =
   child.kill('SIGKILL')
   await allEnd(stateDir)
 })
+
+/** Starts `kubestage up` in a cgroup, whose `pids.max` is the file that is returned. */
+function upInCgroup(t: Test, most: string): CommandRun & { stateDir: string; limit: string } {
+  const cgroup = mkdtempSync(join(`${cgroups}`, 'kubestage-'))
+  const limit = join(cgroup, 'pids.max')
+  writeFileSync(limit, most)
+  const stateDir = join(t.testdir(), 'state')
+  const enter = 'echo $$ > "$0"; exec "$@"'
+  const up = [process.execPath, cli, 'up', '--port=0', `--state-dir=${stateDir}`]
+  const command = startProgram(t, ['-c', enter, join(cgroup, 'cgroup.procs'), ...up], { node: 'sh' })
+  t.teardown(async () => {
+    writeFileSync(limit, 'max')
+    for (const pid of processesWith(stateDir)) killIfThere(pid)
+    await until(() => readFileSync(join(cgroup, 'cgroup.procs'), 'utf8') === '', { what: 'the cgroup to be empty' })
+    rmdirSync(cgroup)
+  })
+  return { ...command, stateDir, limit }
+}
+
+t.test('a cluster in a cgroup of too few processes says so', async (t) => {
+  if (cgroups === undefined) return skipOrFail(t, noCgroups)
+  const { ended, output, stateDir } = upInCgroup(t, `${tooFew}`)
+  t.not(await ended, 0)
+  t.match(
+    output(),
+    `this shell allows only ${tooFew} processes (pids.max of its cgroup): programs of the cluster may end`,
+  )
+  t.match(output(), `a limit of this shell may be why: ${tooFew} processes (pids.max of its cgroup)\n`)
+  t.notMatch(output(), 'install perl')
+  await allEnd(stateDir)
+})
+
+/** Threads for a Node that aborts, and for one that waits for ever. */
+for (const [threads, said] of [
+  [6, /the kubelet ended \(SIGABRT\).*; its containers run on; its last words: .*pthread_create: .*pids\.max/],
+  [4, /the kubelet has not begun within 20 s; .*pids\.max of its cgroup/],
+] as const)
+  t.test(`a kubelet that is started again with ${threads} threads, until it gets more`, async (t) => {
+    if (cgroups === undefined) return skipOrFail(t, noCgroups)
+    const { output, printed, stateDir, limit } = upInCgroup(t, 'max')
+    await printed('is ready', 60_000)
+    const kubectl = (...args: string[]): string =>
+      execFileSync('kubectl', [`--kubeconfig=${join(stateDir, 'kubeconfig')}`, ...args], { encoding: 'utf8' })
+    kubectl('run', 'web', '--image=local', '--restart=Never', '--command', '--', 'sleep', '7201')
+    kubectl('wait', '--for=condition=Ready', 'pod/web', '--timeout=60s')
+    const started = kubectl('get', 'pod/web', '-o=jsonpath={.status.containerStatuses}')
+    const [kubelet = 0] = kubeletsIn(stateDir)
+    const own = readdirSync(`/proc/${kubelet}/task`).length
+    writeFileSync(limit, `${Number(readFileSync(join(limit, '..', 'pids.current'), 'utf8')) - own + threads}`)
+    killIfThere(kubelet)
+    await until(() => said.test(output()), { what: 'what the kubelet lacks', timeoutMs: 90_000 })
+    writeFileSync(limit, 'max')
+    await until(() => kubeletsIn(stateDir).some((pid) => pid !== kubelet && hasBegun(pid)), {
+      what: 'a new kubelet',
+      timeoutMs: 90_000,
+    })
+    t.equal(kubectl('get', 'pod/web', '-o=jsonpath={.status.containerStatuses}'), started)
+    t.equal(kubectl('get', 'nodes', '-o=jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}'), 'True')
+  })
 
 t.test('a kubelet that never says anything', async (t) => {
   const { url, tls } = await startTestControlPlane(t)
