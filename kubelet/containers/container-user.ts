@@ -15,8 +15,9 @@ export function userOf(pod: Pod, container: Container, image?: ImageRoot): Wante
     throw new Error(`container's runAsUser breaks non-root policy (${where})`)
   }
   if (runAsNonRoot && uid === undefined && image) assertNotRoot(image, pod, container)
-  const { fsGroup, supplementalGroups = [] } = ofPod
+  const { fsGroup, supplementalGroups = [], supplementalGroupsPolicy } = ofPod
   const groups = [...(fsGroup === undefined ? [] : [fsGroup]), ...supplementalGroups]
+  if (supplementalGroupsPolicy === 'Strict') return { uid, gid, groups, onlyThese: true }
   return uid === undefined && gid === undefined && groups.length === 0 ? undefined : { uid, gid, groups }
 }
 

@@ -347,6 +347,8 @@ export interface WantedUser {
   gid?: number
   /** Lists supplementary groups. */
   groups: number[]
+  /** The user has none of the groups of which the image makes it a member. */
+  onlyThese?: true
 }
 export interface Mount {
   containerPath: string

@@ -22,4 +22,10 @@ export function giveToGroup(file: string, owner: GroupOwner): void {
   chmodSync(file, (stat.mode & 0o7777) | (owner.readonly ? 0o440 : 0o660) | (stat.isDirectory() ? 0o2110 : 0))
 }
 
+/** True if the volume itself is not yet the group's to write. Upstream: volume_linux.go, requiresPermissionChange. */
+export function isAnotherGroups(volume: string, { group }: GroupOwner): boolean {
+  const { gid, mode } = lstatSync(volume)
+  return gid !== group || (mode & 0o2770) !== 0o2770
+}
+
 export const giveToUser = (file: string, uid: number): void => chownSync(file, uid, lstatSync(file).gid)

@@ -9,7 +9,7 @@ import { allContainers } from '../pod/container-kinds.ts'
 import { VOLUMES } from '../pod/folders.ts'
 import type { MemoryFolders } from '../runtime/container-runtime.ts'
 import { writeAtomically } from './atomic-writer.ts'
-import { type GroupOwner, giveToGroup, mayChangeOwners } from './give-to-group.ts'
+import { type GroupOwner, giveToGroup, isAnotherGroups, mayChangeOwners } from './give-to-group.ts'
 import { checkHostPath, placeOnNode } from './host-path.ts'
 import { isInMemory, memoryVolumeBytes } from './memory-volume.ts'
 import { PayloadBudget } from './payload-budget.ts'
@@ -36,7 +36,8 @@ const groupOf = ({ spec }: Pod, readonly: boolean): GroupOwner | undefined => {
 /** For volumes that containers write to: once, as what containers do to modes afterwards is theirs. */
 function giveToGroupOf(pod: Pod, dir: string): void {
   const owner = groupOf(pod, false)
-  if (owner && mayChangeOwners()) giveToGroup(dir, owner)
+  const isLazy = pod.spec.securityContext?.fsGroupChangePolicy === 'OnRootMismatch'
+  if (owner && mayChangeOwners() && (!isLazy || isAnotherGroups(dir, owner))) giveToGroup(dir, owner)
 }
 
 const FIRST_RETRY_MS = 500

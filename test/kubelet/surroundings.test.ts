@@ -27,7 +27,7 @@ import { logLink } from '../../kubelet/pod/folders.ts'
 import { timeVariables } from '../../kubelet/pod/time-variables.ts'
 import { type VolumeFile, writeAtomically } from '../../kubelet/volumes/atomic-writer.ts'
 import { containerMounts } from '../../kubelet/volumes/container-mounts.ts'
-import { giveToGroup } from '../../kubelet/volumes/give-to-group.ts'
+import { giveToGroup, isAnotherGroups } from '../../kubelet/volumes/give-to-group.ts'
 import { checkHostPath, placeOnNode } from '../../kubelet/volumes/host-path.ts'
 import { VolumeManager } from '../../kubelet/volumes/volume-manager.ts'
 import { type VolumeSources, volumePayload } from '../../kubelet/volumes/volume-payload.ts'
@@ -392,6 +392,10 @@ t.test('a volume of an fsGroup: its files are the group’s, before they can be 
   giveToGroup(written, { group: 62_000, readonly: false })
   const { gid, mode } = statSync(path.join(written, 'f'))
   t.same([gid, mode & 0o7777, statSync(written).mode & 0o7777], [62_000, 0o660, 0o2770])
+  t.notOk(isAnotherGroups(written, { group: 62_000, readonly: false }), 'nothing is to be done again')
+  t.ok(isAnotherGroups(written, { group: 62_001, readonly: false }))
+  chmodSync(written, 0o2750)
+  t.ok(isAnotherGroups(written, { group: 62_000, readonly: false }))
 })
 
 t.test('what a program does to the modes of its emptyDir stays', async (t) => {

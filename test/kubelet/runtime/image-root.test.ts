@@ -9,6 +9,7 @@ import type {
   ExecResult,
   ImageRoot,
   RuntimeCapabilities,
+  WantedUser,
 } from '../../../kubelet/runtime/container-runtime.ts'
 import { possibleIsolation } from '../../../kubelet/runtime/process/index.ts'
 import { aloneLaunch } from '../../../kubelet/runtime/process/launch/launch.ts'
@@ -74,6 +75,12 @@ t.test('the image names the user, its groups and its home; the pod may name anot
   t.same(await who('4711'), ['uid=4711(web) gid=4712(web) groups=4712(web),4713(extra)', '/srv'])
   t.same(await who('12:extra'), ['uid=12 gid=4713(extra) groups=4713(extra)', '/'])
   t.same(await who('web:0'), ['uid=4711(web) gid=0(root) groups=0(root),4713(extra)', '/srv'])
+  const strict: WantedUser = { uid: 4711, groups: [9], onlyThese: true }
+  t.same(await who('web', { user: { uid: 4711, groups: [9] } }), [
+    'uid=4711(web) gid=4712(web) groups=9,4712(web),4713(extra)',
+    '/srv',
+  ])
+  t.same(await who('web', { user: strict }), ['uid=4711(web) gid=4712(web) groups=9,4712(web)', '/srv'], 'Strict')
   t.same(await who('web', { user: { uid: 7, gid: 8, groups: [9] } }), ['uid=7 gid=8 groups=8,9', '/'])
   await t.rejects(who('nobody-here'), {
     message: /unable to find user nobody-here: no matching entries in passwd file/,
@@ -221,6 +228,7 @@ t.test('an ordinary user runs images as well, as their root', async (t) => {
   const found = await asNobody(t)
   if (!found) return
   t.match(found.log, /^ID=small\nuid=0\(root\) gid=0\(root\)[\s\S]*\/srv\n0 0\n/m, 'root of its own files')
+  t.match(found.log, /^CapEff:\t0000000000000403\nNoNewPrivs:\t1$/m, 'with no more capabilities there than it may have')
   t.match(found.beside, { outcome: 'exited', exitCode: 6, output: 'ID=small\np\n/new\n' })
 })
 

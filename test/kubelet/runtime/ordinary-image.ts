@@ -45,7 +45,7 @@ const { id } = await runtime.startContainer({
   command: [
     'sh',
     '-c',
-    'cat /etc/os-release; id; echo $HOME; touch /new; ls -ln /new | { read _ _ u g _; echo $u $g; }; sleep 1000',
+    'grep -E "^(CapEff|NoNewPrivs)" /proc/self/status; cat /etc/os-release; id; echo $HOME; touch /new; ls -ln /new | { read _ _ u g _; echo $u $g; }; sleep 1000',
   ],
   env: {},
   path: [],
@@ -53,6 +53,7 @@ const { id } = await runtime.startContainer({
   stdin: false,
   tty: false,
   root: { folder, volumes: [], user: 'web' },
+  rights: { capabilities: ['CHOWN', 'DAC_OVERRIDE'], noNewPrivileges: true, privileged: false },
   annotations: {},
 })
 const logged = (): string => (existsSync(logPath) ? readFileSync(logPath, 'utf8') : '').replace(/^\S+ \S+ \S /gm, '')

@@ -21,7 +21,8 @@ export function imageUser({ folder, user: ofImage = '' }: ImageRoot, wanted: Wan
     throw new StartError(`unable to find group ${groupName}: no matching entries in group file`)
   const gid = wanted?.gid ?? groupOfName
   const login = known?.[0]
-  const member = groups.filter(([, , , logins = '']) => login && logins.split(',').includes(login))
+  const isMember = (logins: string): boolean => login !== undefined && logins.split(',').includes(login)
+  const member = wanted?.onlyThese ? [] : groups.filter(([, , , logins = '']) => isMember(logins))
   const further = member.map(([, , group]) => Number(group))
   return { uid, gid, groups: [...new Set([gid, ...further, ...(wanted?.groups ?? [])])], home: known?.[5] || '/' }
 }

@@ -109,9 +109,12 @@ const program = ({ command, env, workingDir, rights, user, size }: Launch): Step
   ['run', ...command],
 ]
 
-/** A kubelet without root has no capabilities to drop, and a system without these calls has none at all. */
+/**
+ * An ordinary user has capabilities in a user namespace of its own alone, and none to drop elsewhere; a system without
+ * these calls has none at all.
+ */
 function rightsSteps({ capabilities, noNewPrivileges }: ProcessRights): Step[] {
-  if (ordinaryIdentity() || systemCalls().length === 0) return []
+  if (systemCalls().length === 0) return []
   const numbers = capabilities.map((name) => String(capabilityNames.indexOf(name)))
   return [['capabilities', ...numbers], ...(noNewPrivileges ? [['noNewPrivileges'] satisfies Step] : [])]
 }
