@@ -6,7 +6,7 @@ import type { Container, Pod } from '../../shared/api/types.ts'
 import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import { among, Expander, TooLongError } from '../pod/expansion.ts'
 import { podDir, podLogDir } from '../pod/folders.ts'
-import type { ContainerConfig, Mount, ResolvedImage, WantedUser } from '../runtime/container-runtime.ts'
+import type { ContainerConfig, Mount, ResolvedImage, SeccompChoice, WantedUser } from '../runtime/container-runtime.ts'
 import { wordsToRun } from '../runtime/images/entrypoint.ts'
 import { ANNOTATIONS } from '../runtime/recorded-container.ts'
 import { processRights } from './process-rights.ts'
@@ -25,6 +25,7 @@ export interface ContainerConfigInput {
   /** Where its last words are to be found, see {@link newMessageFile}. */
   messageFile: string
   featureGates: FeatureGates
+  seccomp?: SeccompChoice
   /** Holds what the node keeps for it. */
   resources: NonNullable<Container['resources']>
 }
@@ -55,6 +56,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     rights: processRights(container),
     ...(image.root && { root: image.root }),
     ...(input.user && { user: input.user }),
+    ...(input.seccomp && { seccomp: input.seccomp }),
     limits: containerLimits(input.resources),
     oomScore: oomScoreAdjustment(pod, container, totalmem()),
     ...(targetOf(pod, container) && { target: targetOf(pod, container) }),

@@ -13,6 +13,7 @@ import {
   type Mount,
   type ResolvedImage,
   type Sandbox,
+  type SeccompChoice,
   StartError,
   type WantedUser,
 } from '../runtime/container-runtime.ts'
@@ -23,6 +24,7 @@ import type { ContainerSurroundings } from './container-surroundings.ts'
 import { userOf } from './container-user.ts'
 import type { EnsureImage } from './image-puller.ts'
 import type { RestartBackoff } from './restart-backoff.ts'
+import { seccompChoice } from './seccomp-choice.ts'
 import { StartFailure } from './start-failure.ts'
 
 export interface ContainerStarterOptions {
@@ -104,6 +106,7 @@ export class ContainerStarter {
     const [newest] = recordsOf(runtimePod, name)
     const attempt = newest ? newest.attempt + 1 : nextAttempt(pod, name)
     const { mounts, user } = this.#mountsAndUser(request, env instanceof TooLongError ? {} : env, image)
+    const seccomp = this.#seccomp(request)
     const messageFile = surroundings.messageFile(pod, name)
     const config = containerConfig({
       pod,
@@ -117,6 +120,7 @@ export class ContainerStarter {
       user,
       messageFile,
       featureGates,
+      seccomp,
       resources: this.#options.resources(pod, name),
     })
     events.podEvent(pod, name, 'Normal', 'Created', 'Container created')
@@ -161,6 +165,22 @@ export class ContainerStarter {
     }
   }
 
+  /** Says so where the node cannot refuse system calls: the container runs without. */
+  #seccomp(request: StartRequest): SeccompChoice | undefined {
+    const { events, rootDir, runtime } = this.#options
+    const { pod, container } = request
+    try {
+      const choice = seccompChoice(pod, container, rootDir)
+      const { seccomp } = runtime.capabilities()
+      const cannotGain = container.securityContext?.allowPrivilegeEscalation === false
+      if (!choice || seccomp === 'always' || (seccomp && cannotGain)) return choice
+      events.podEvent(pod, container.name, 'Warning', 'SeccompNotApplied', notApplied(choice, seccomp !== undefined))
+      return undefined
+    } catch (error) {
+      return this.#fail(request, (error as Error).message, 'CreateContainerError')
+    }
+  }
+
   #fail({ pod, container }: StartRequest, message: string, reason: string): never {
     this.#options.events.podEvent(pod, container.name, 'Warning', 'Failed', `Error: ${message}`)
     throw new StartFailure({ reason, message })
@@ -186,6 +206,9 @@ export class ContainerStarter {
     throw new StartFailure({ reason: 'PostStartHookError', message: hookFailureMessage(hook, result) })
   }
 }
+
+const notApplied = ({ name }: SeccompChoice, isPossible: boolean): string =>
+  `The seccomp profile ${name} is not applied: this node can refuse no system calls${isPossible ? ' without allowPrivilegeEscalation: false' : ''}`
 
 function kindOf({ pod: { spec }, container: { name } }: StartRequest) {
   if (spec.initContainers?.some((container) => container.name === name)) return 'init_container'

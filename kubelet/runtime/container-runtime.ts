@@ -188,6 +188,11 @@ export interface RuntimeCapabilities {
    * exists. `host`: the machine's own files.
    */
   files: 'own' | 'mounts' | 'host'
+  /**
+   * Says if system calls can be refused to a container: `always`, or only to one that cannot get more privileges. Absent:
+   * never.
+   */
+  seccomp?: 'always' | 'noNewPrivileges'
   /** Lists what the kernel limits; absent where it limits nothing. */
   limits?: readonly LimitedResource[]
 }
@@ -325,6 +330,8 @@ export interface ContainerConfig {
   rights?: ProcessRights
   /** The user of its processes; only where its files are its own. */
   user?: WantedUser
+  /** Names the system calls that are refused to it, where that can be; see {@link RuntimeCapabilities.seccomp}. */
+  seccomp?: SeccompChoice
   /** Says what it may use, in a sandbox that has limits. */
   limits?: ResourceLimits
   /** Says how readily the kernel ends it when the machine is out of memory: from -1000, which is never, to 1000. */
@@ -340,6 +347,11 @@ export interface ProcessRights {
   noNewPrivileges: boolean
   /** The container can change the machine's settings under `/proc/sys` and `/sys`. */
   privileged: boolean
+}
+/** Names a profile of system calls: `RuntimeDefault`, or a file with its text, as the OCI's runtime specification has it. */
+export interface SeccompChoice {
+  name: string
+  text?: string
 }
 /** Holds numeric IDs. Without `uid` the user is root; without `gid` the group is the user's. */
 export interface WantedUser {

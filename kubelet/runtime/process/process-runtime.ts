@@ -57,6 +57,8 @@ import { connectToPod } from './ports/port-forward.ts'
 import type { PortOwners } from './ports/port-owners.ts'
 import { type Processes, RecordStore } from './record-store.ts'
 import { noTask, startFailure } from './runtime-errors.ts'
+import { whyNoFilter } from './seccomp/chosen-filter.ts'
+import { knowsCalls } from './seccomp/filter.ts'
 import { KeptShim } from './shim/kept-shim.ts'
 import { runtimeDir } from './shim/shim.ts'
 import { shimNews } from './shim-news.ts'
@@ -191,7 +193,9 @@ class ProcessRuntime implements ContainerRuntime {
   }
 
   capabilities(): RuntimeCapabilities {
-    return { ...this.#options.capabilities, ...(this.#cgroups && { limits: this.#cgroups.limited }) }
+    const { capabilities } = this.#options
+    const seccomp = seccompLevel(capabilities)
+    return { ...capabilities, ...(seccomp && { seccomp }), ...(this.#cgroups && { limits: this.#cgroups.limited }) }
   }
 
   resolveImage(image: string, options: ImageRequest): Promise<ResolvedImage> {
@@ -272,6 +276,7 @@ class ProcessRuntime implements ContainerRuntime {
     const problem =
       large ??
       whyNotWithImage(config, capabilities) ??
+      whyNoFilter(config.seccomp) ??
       whyNoWorkingDir(workingDir, hostPath) ??
       whyNotExecutable(command, { searchPath: env.PATH ?? '', workingDir, hostPath })
     const target = this.#targetOf(config)
@@ -535,6 +540,12 @@ class ProcessRuntime implements ContainerRuntime {
   #places(): { runtimeRoot: string; clockFile: string } {
     return { runtimeRoot: this.#store.root, clockFile: clockFile(this.#options.rootDir) }
   }
+}
+
+/** A filter needs root, or root of a namespace of users; else a process that can get no more privileges. */
+function seccompLevel({ isolation }: RuntimeCapabilities): RuntimeCapabilities['seccomp'] {
+  if (!knowsCalls()) return undefined
+  return isolation === 'pod' || !ordinaryIdentity() ? 'always' : 'noNewPrivileges'
 }
 
 /** An image's files are seen in a namespace alone, and an image need not have a command. */

@@ -228,7 +228,11 @@ t.test('an ordinary user runs images as well, as their root', async (t) => {
   const found = await asNobody(t)
   if (!found) return
   t.match(found.log, /^ID=small\nuid=0\(root\) gid=0\(root\)[\s\S]*\/srv\n0 0\n/m, 'root of its own files')
-  t.match(found.log, /^CapEff:\t0000000000000403\nNoNewPrivs:\t1$/m, 'with no more capabilities there than it may have')
+  t.match(
+    found.log,
+    /^CapEff:\t0000000000000403\nNoNewPrivs:\t1\nSeccomp:\t2$/m,
+    'with no more capabilities there than it may have',
+  )
   t.match(found.beside, { outcome: 'exited', exitCode: 6, output: 'ID=small\np\n/new\n' })
 })
 

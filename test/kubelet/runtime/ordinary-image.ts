@@ -45,7 +45,7 @@ const { id } = await runtime.startContainer({
   command: [
     'sh',
     '-c',
-    'grep -E "^(CapEff|NoNewPrivs)" /proc/self/status; cat /etc/os-release; id; echo $HOME; touch /new; ls -ln /new | { read _ _ u g _; echo $u $g; }; sleep 1000',
+    'grep -E "^(CapEff|NoNewPrivs|Seccomp):" /proc/self/status; cat /etc/os-release; id; echo $HOME; touch /new; ls -ln /new | { read _ _ u g _; echo $u $g; }; sleep 1000',
   ],
   env: {},
   path: [],
@@ -54,6 +54,7 @@ const { id } = await runtime.startContainer({
   tty: false,
   root: { folder, volumes: [], user: 'web' },
   rights: { capabilities: ['CHOWN', 'DAC_OVERRIDE'], noNewPrivileges: true, privileged: false },
+  seccomp: { name: 'RuntimeDefault' },
   annotations: {},
 })
 const logged = (): string => (existsSync(logPath) ? readFileSync(logPath, 'utf8') : '').replace(/^\S+ \S+ \S /gm, '')

@@ -61,7 +61,7 @@ export function execLaunch(
           files: stored.ownFiles,
         }
       : { kind: 'none' }
-  const { rights, oomScore } = stored
+  const { rights, oomScore, seccomp } = stored
   const limited = { entrances, ...(oomScore !== undefined && { oomScore }) }
-  return { launch: { command, env, workingDir, rights, user, ...limited, namespaces } }
+  return { launch: { command, env, workingDir, rights, user, ...(seccomp && { seccomp }), ...limited, namespaces } }
 }

@@ -70,6 +70,7 @@ export const containerLaunch = (stored: StoredContainer, options: LaunchOptions)
   workingDir: options.workingDir,
   rights: stored.rights,
   user: options.user,
+  ...(stored.seccomp && { seccomp: stored.seccomp }),
   entrances: options.entrances,
   ...(stored.oomScore !== undefined && { oomScore: stored.oomScore }),
   namespaces: namespacesOf(stored, options),

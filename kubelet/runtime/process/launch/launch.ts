@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { capabilityNames } from '../../capability-names.ts'
-import type { ContainerConfig, ProcessRights, TerminalSize } from '../../container-runtime.ts'
+import type { ContainerConfig, ProcessRights, SeccompChoice, TerminalSize } from '../../container-runtime.ts'
+import { chosenFilter } from '../seccomp/chosen-filter.ts'
 import { systemCalls } from '../shim/system-calls.ts'
 import { ordinaryIdentity } from '../view/identity.ts'
 import type { Step } from '../view/steps.ts'
@@ -20,6 +21,8 @@ export interface Launch {
   size?: TerminalSize
   /** Files by which it enters its control group. */
   entrances?: readonly string[]
+  /** Names the system calls that are refused to it. */
+  seccomp?: SeccompChoice
   /** See {@link ContainerConfig.oomScore}. */
   oomScore?: number
   namespaces: Namespaces
@@ -100,10 +103,12 @@ const bounds = ({ entrances = [], oomScore }: Launch): Step[] => [
   ...(oomScore === undefined ? [] : [['oomScore', String(oomScore)] satisfies Step]),
 ]
 
-const program = ({ command, env, workingDir, rights, user, size }: Launch): Step[] => [
+const program = ({ command, env, workingDir, rights, user, size, seccomp }: Launch): Step[] => [
   ...(size ? [['size', String(size.width), String(size.height)] satisfies Step] : []),
   ['within', workingDir],
   ...(rights ? rightsSteps(rights) : []),
+  // Before the change of user, with which the right to refuse calls is lost.
+  ...(seccomp ? [['seccomp', seccomp.name, chosenFilter(seccomp, rights).toString('hex')] satisfies Step] : []),
   ...(user && canSwitchUser() ? userSteps(user) : []),
   ['environment', ...variables(env)],
   ['run', ...command],

@@ -139,6 +139,8 @@ sub read_only {
   size => sub { set_size(\*STDIN, @_) },
   # All capabilities but these are lost with the next program: 24 is PR_CAPBSET_DROP.
   capabilities => sub { my %kept = map { $_ => 1 } $ports, @_; $kept{$_} || syscall($number{prctl}, 24, $_, 0, 0, 0) for 0 .. 63; 1 },
+  # By a program of BPF, in hex: 22 is PR_SET_SECCOMP, 2 a filter, whose length and address are asked for.
+  seccomp => sub { my $program = pack('H*', $_[1]); ask('prctl', 22, 2, pack('S x6 P', length($program) / 8, $program), 0, 0) },
   noNewPrivileges => sub { ask('prctl', 38, 1, 0, 0, 0) },
   # Another user, which keeps one capability. It owns its output, so that it can open it again.
   user => sub {
