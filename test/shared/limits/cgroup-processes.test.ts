@@ -4,8 +4,8 @@ import t from 'tap'
 import { cgroupProcesses } from '../../../shared/limits/cgroup-processes.ts'
 
 t.test('the least limit of a cgroup and of those above it', async (t) => {
-  const limited = { 'user.slice': { 'pids.max': '40\n', 'own.scope': { 'pids.max': 'max\n' } } }
-  const root = t.testdir({ ...limited, pids: limited })
+  const limited = () => ({ 'user.slice': { 'pids.max': '40\n', 'own.scope': { 'pids.max': 'max\n' } } })
+  const root = t.testdir({ ...limited(), pids: limited() })
   const file = join(root, 'cgroup')
   const found = (...lines: string[]): number => {
     writeFileSync(file, `${lines.join('\n')}\n`)
