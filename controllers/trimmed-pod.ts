@@ -11,6 +11,7 @@ export type TrimmedPodSpec = Trimmed<
   | 'nodeName'
   | 'nodeSelector'
   | 'affinity'
+  | 'topologySpreadConstraints'
   | 'tolerations'
   | 'schedulerName'
   | 'schedulingGates'
@@ -97,6 +98,7 @@ const trimSpec = remembered(
       nodeName: spec.nodeName,
       nodeSelector: spec.nodeSelector,
       affinity: spec.affinity,
+      topologySpreadConstraints: spec.topologySpreadConstraints,
       tolerations: spec.tolerations,
       schedulerName: spec.schedulerName,
       schedulingGates: spec.schedulingGates,

@@ -5,6 +5,14 @@ import type { TrimmedPod } from '../trimmed-pod.ts'
 import { NodeInfo, type PresentNode, podInfo } from './node-info.ts'
 import { Nominations } from './nominations.ts'
 
+/** Says what a pod's new version changes for others. */
+interface PodChange {
+  /** The pod asks for more or less than before. */
+  amounts: boolean
+  /** The pod has other labels, or is new on the node. */
+  labels: boolean
+}
+
 /** The nodes, and which pods are on them, are about to be, or wait for them. */
 export class ClusterView {
   readonly nominations = new Nominations()
@@ -32,14 +40,18 @@ export class ClusterView {
     this.#node(nodeName).addPod(podInfo(pod))
   }
 
-  /** Takes in a pod on its node, or its new version there. True when it now asks for more or less than before. */
-  update(pod: TrimmedPod, nodeName: string): boolean {
+  /** Takes in a pod on its node, or its new version there. */
+  update(pod: TrimmedPod, nodeName: string): PodChange {
     const uid = pod.metadata.uid ?? ''
     const known = this.#placed.get(uid) === nodeName ? this.#nodes.get(nodeName)?.pods.get(uid) : undefined
+    const labels = known && (known.pod.metadata.labels ?? {})
     const isSame = known?.pod.metadata.generation === pod.metadata.generation
     if (known && isSame) known.pod = pod
     else this.place(pod, nodeName)
-    return known !== undefined && !isSame && !isDeepStrictEqual(known.requests, podRequests(pod))
+    return {
+      amounts: known !== undefined && !isSame && !isDeepStrictEqual(known.requests, podRequests(pod)),
+      labels: !isDeepStrictEqual(labels, pod.metadata.labels ?? {}),
+    }
   }
 
   unplace(uid: string): boolean {

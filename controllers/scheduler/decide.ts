@@ -1,8 +1,10 @@
 import type { TrimmedPod } from '../trimmed-pod.ts'
-import { type Rejection, rejectionOf } from './filters.ts'
+import { placementRules, rejectionOf } from './filters.ts'
 import { type PodInfo, type PresentNode, priorityOf } from './node-info.ts'
 import type { NodeSearch } from './node-search.ts'
+import type { NamespaceLabels } from './pod-affinity.ts'
 import { type Candidate, cheapest, findCandidates, type PreemptionContext } from './preemption.ts'
+import type { Rejection } from './rejection.ts'
 import { pickBest } from './scores.ts'
 
 /** Says where a pod runs, or why it cannot run for now and what would make room. */
@@ -17,29 +19,35 @@ export interface Refusal {
   preemption?: Candidate
 }
 
-export interface DecisionContext extends PreemptionContext {
+export interface DecisionContext extends Omit<PreemptionContext, 'rules'> {
   search: NodeSearch
   /** Describes a problem that rules out all nodes. */
   problem?: string
   /** Returns whether the pod is terminating because the scheduler deleted it. */
   isPreempted(pod: TrimmedPod): boolean
+  namespaceLabels: NamespaceLabels
 }
+
+type RefusalContext = DecisionContext & PreemptionContext
 
 /** Chooses a node for a pod, or explains why there is none. Upstream: pkg/scheduler/schedule_one.go. */
 export function decide(pod: PodInfo, nodes: readonly PresentNode[], context: DecisionContext): Decision {
   const { problem, nominations, random, search } = context
   if (nodes.length === 0) return { message: 'no nodes available to schedule pods', nominated: '' }
-  if (problem !== undefined) return refuse(pod, hopeless(nodes), { problem, context })
+  if (problem !== undefined) return refuse(pod, hopeless(nodes), { problem, context: { ...context, rules: {} } })
+  const rules = placementRules(pod, nodes, context.namespaceLabels)
+  // Nominated pods take room, but may not come: nothing is allowed on account of them.
   const check = (info: PresentNode): Rejection | undefined => {
     const before = nominations.before(pod.pod, info.node.metadata.name)
-    return rejectionOf(pod, before.length > 0 ? (info.with(before) as PresentNode) : info)
+    const crowded = before.length > 0 ? rejectionOf(pod, info.with(before) as PresentNode, rules) : undefined
+    return crowded ?? rejectionOf(pod, info, rules)
   }
   const nominated = nominations.nodeOf(pod.pod)
   const awaited = nominated && nodes.find(({ node }) => node.metadata.name === nominated)
   if (awaited && !check(awaited)) return { nodeName: nominated }
   const { fitting, rejected } = search.find(nodes, check)
-  const best = pickBest(pod, fitting, random)
-  return best ? { nodeName: best.node.metadata.name ?? '' } : refuse(pod, rejected, { context })
+  const best = pickBest(pod, fitting, { random, rules })
+  return best ? { nodeName: best.node.metadata.name ?? '' } : refuse(pod, rejected, { context: { ...context, rules } })
 }
 
 /** Upstream: what a PreFilter plugin says; no node is asked, and none would do. */
@@ -49,7 +57,7 @@ const hopeless = (nodes: readonly PresentNode[]): Map<PresentNode, Rejection> =>
 function refuse(
   pod: PodInfo,
   rejected: Map<PresentNode, Rejection>,
-  { problem, context }: { problem?: string; context: DecisionContext },
+  { problem, context }: { problem?: string; context: RefusalContext },
 ): Refusal {
   const total = rejected.size
   const reasons = [...rejected.values()].flatMap(({ reasons }) => reasons)
@@ -62,7 +70,7 @@ function refuse(
 function preempt(
   pod: PodInfo,
   rejected: Map<PresentNode, Rejection>,
-  context: DecisionContext,
+  context: RefusalContext,
 ): Omit<Refusal, 'message'> & { words?: string } {
   const obstacle = ineligible(pod.pod, rejected, context)
   if (obstacle) return { words: obstacle }

@@ -1,21 +1,27 @@
 import { matchesNodeSelection } from '../../shared/api/node-affinity.ts'
 import { type Taint, untolerated } from '../../shared/api/taints.ts'
 import type { NodeInfo, PodInfo, PresentNode } from './node-info.ts'
-
-/**
- * Says why a node cannot take a pod. If `resolvable`, the node could take it without some of its pods, so preemption
- * may help.
- */
-export interface Rejection {
-  reasons: string[]
-  resolvable: boolean
-}
+import { type NamespaceLabels, PodAffinity } from './pod-affinity.ts'
+import type { Rejection } from './rejection.ts'
+import { TopologySpread } from './topology-spread.ts'
 
 /** Upstream's filter plugins: names, order, and words of the reasons. The first that objects speaks for the node. */
 export interface Filter {
   name: string
-  check(pod: PodInfo, node: PresentNode): Rejection | undefined
+  check(pod: PodInfo, node: PresentNode, rules: PlacementRules): Rejection | undefined
 }
+
+/** Holds a pod's rules that look at the pods of all nodes. Absent where there are none. */
+export interface PlacementRules {
+  spread?: TopologySpread
+  affinity?: PodAffinity
+}
+
+export const placementRules = (
+  pod: PodInfo,
+  nodes: readonly PresentNode[],
+  labelsOf: NamespaceLabels,
+): PlacementRules => ({ spread: TopologySpread.of(pod, nodes), affinity: PodAffinity.of(pod, nodes, labelsOf) })
 
 const UNSCHEDULABLE: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }
 
@@ -47,12 +53,14 @@ export const filters: readonly Filter[] = [
         : undefined,
   },
   { name: 'NodeResourcesFit', check: checkResources },
+  { name: 'PodTopologySpread', check: (_, node, { spread }) => spread?.rejection(node) },
+  { name: 'InterPodAffinity', check: (_, node, { affinity }) => affinity?.rejection(node) },
 ]
 
 /** Returns why the node cannot take the pod; undefined if it can. */
-export function rejectionOf(pod: PodInfo, node: PresentNode): Rejection | undefined {
+export function rejectionOf(pod: PodInfo, node: PresentNode, rules: PlacementRules): Rejection | undefined {
   for (const { check } of filters) {
-    const rejection = check(pod, node)
+    const rejection = check(pod, node, rules)
     if (rejection) return rejection
   }
   return undefined

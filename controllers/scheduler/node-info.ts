@@ -3,6 +3,7 @@ import { collide, type HostPort, hostPortsOf } from '../../shared/api/host-ports
 import type { Taint } from '../../shared/api/taints.ts'
 import type { TrimmedNode } from '../trimmed-node.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
+import { type AffinityTerms, affinityTerms } from './affinity-terms.ts'
 
 /** Holds what scheduling needs to know about a pod, computed once. */
 export interface PodInfo {
@@ -11,6 +12,8 @@ export interface PodInfo {
   /** Requests for scoring: a pod that requests nothing counts with a small amount, so that such pods spread, too. */
   weighed: Amounts
   hostPorts: HostPort[]
+  /** Holds the pod's rules about other pods, if there are any. */
+  affinity?: AffinityTerms
 }
 
 /** Upstream's figures: a tenth of a core, 200 MiB. */
@@ -21,11 +24,13 @@ const WEIGHED_AT_LEAST: [string, number][] = [
 
 export function podInfo(pod: TrimmedPod): PodInfo {
   const requests = podRequests(pod)
+  const affinity = affinityTerms(pod)
   return {
     pod,
     requests,
     weighed: new Map([...WEIGHED_AT_LEAST, ...requests]),
     hostPorts: hostPortsOf(pod),
+    ...(affinity && { affinity }),
   }
 }
 
@@ -46,6 +51,8 @@ export class NodeInfo {
   readonly requested: Amounts
   readonly weighed: Amounts
   readonly pods: Map<string, PodInfo>
+  /** Holds the part of `pods` with rules about other pods. */
+  readonly affine: Map<string, PodInfo>
 
   constructor(from?: NodeInfo) {
     this.node = from?.node
@@ -54,6 +61,7 @@ export class NodeInfo {
     this.requested = new Map(from?.requested)
     this.weighed = new Map(from?.weighed)
     this.pods = new Map(from?.pods)
+    this.affine = new Map(from?.affine)
   }
 
   /** Returns a copy of the node that has these pods as well. */
@@ -73,6 +81,7 @@ export class NodeInfo {
     const uid = info.pod.metadata.uid ?? ''
     this.removePod(uid)
     this.pods.set(uid, info)
+    if (info.affinity) this.affine.set(uid, info)
     add(this.requested, info.requests)
     add(this.weighed, info.weighed)
   }
@@ -83,6 +92,7 @@ export class NodeInfo {
       add(this.requested, info.requests, -1)
       add(this.weighed, info.weighed, -1)
     }
+    this.affine.delete(uid)
     return this.pods.delete(uid)
   }
 

@@ -1,5 +1,5 @@
-import type { Rejection } from './filters.ts'
 import type { PresentNode } from './node-info.ts'
+import type { Rejection } from './rejection.ts'
 
 /** Upstream's figures: below so many nodes all are looked at. */
 const MIN_FITTING = 100

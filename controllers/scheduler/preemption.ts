@@ -1,9 +1,10 @@
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 import type { Budgets } from './budgets.ts'
-import { type Rejection, rejectionOf } from './filters.ts'
+import { type PlacementRules, rejectionOf } from './filters.ts'
 import { type NodeInfo, type PodInfo, type PresentNode, priorityOf } from './node-info.ts'
 import type { Nominations } from './nominations.ts'
+import type { Rejection } from './rejection.ts'
 
 /** A node on which a pod fits once the victims are gone. */
 export interface Candidate {
@@ -18,6 +19,7 @@ export interface PreemptionContext {
   /** Asked once for each preemption. */
   budgets(): Budgets
   nominations: Nominations
+  rules: PlacementRules
   /** From 0 to 1, 1 excluded. */
   random: () => number
   nowMs: number
@@ -55,17 +57,17 @@ export function findCandidates(
 function victimsOn(
   pod: PodInfo,
   node: PresentNode,
-  { budgets, nominations, nowMs }: Pick<PreemptionContext, 'nominations' | 'nowMs'> & { budgets: Budgets },
+  { budgets, nominations, nowMs, rules }: Omit<PreemptionContext, 'budgets'> & { budgets: Budgets },
 ): Candidate | Rejection {
   const nodeName = node.node.metadata.name ?? ''
   const left = node.with(nominations.before(pod.pod, nodeName)) as PresentNode
   const removed = [...node.pods.values()].filter((other) => priorityOf(other.pod) < priorityOf(pod.pod))
   if (removed.length === 0) return { reasons: [NO_VICTIMS], resolvable: false }
   for (const { pod } of removed) left.removePod(pod.metadata.uid ?? '')
-  const rejection = rejectionOf(pod, left)
+  const rejection = rejectionOf(pod, left, rules)
   if (rejection) return rejection
   const { violating, allowed } = budgets.split(removed.sort(byImportance(nowMs)))
-  const isVictim = (info: PodInfo): boolean => !reprieve(pod, left, info)
+  const isVictim = (info: PodInfo): boolean => !reprieve(pod, left, info, rules)
   const violated = violating.filter(isVictim)
   const [first, ...others] = [...violated, ...allowed.filter(isVictim)].sort(byImportance(nowMs))
   return first
@@ -74,9 +76,9 @@ function victimsOn(
 }
 
 /** Puts a pod back where the other one still fits beside it. */
-function reprieve(pod: PodInfo, node: NodeInfo, info: PodInfo): boolean {
+function reprieve(pod: PodInfo, node: NodeInfo, info: PodInfo, rules: PlacementRules): boolean {
   node.addPod(info)
-  const fits = rejectionOf(pod, node as PresentNode) === undefined
+  const fits = rejectionOf(pod, node as PresentNode, rules) === undefined
   if (!fits) node.removePod(info.pod.metadata.uid ?? '')
   return fits
 }

@@ -1,6 +1,6 @@
 import { hasEnded } from '../../shared/api/pod-phase.ts'
 import { isStatus } from '../../shared/api/status-error.ts'
-import type { Binding, PodDisruptionBudget } from '../../shared/api/types.ts'
+import type { Binding, Namespace, PodDisruptionBudget } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import { persistentVolumeClaims, podDisruptionBudgets, pods as podsResource } from '../../shared/client/resources.ts'
@@ -50,6 +50,7 @@ class Scheduler implements Controller {
   readonly #search = new NodeSearch()
   readonly #claims: Informer<PersistentVolumeClaim>
   readonly #budgets: Informer<PodDisruptionBudget>
+  readonly #namespaces: Informer<Namespace>
   /** Each entry is one attempt; with which pod, the queue decides when its turn comes. */
   readonly #attempts: WorkQueue<number>
   readonly #stopping = new AbortController()
@@ -64,6 +65,7 @@ class Scheduler implements Controller {
     this.#recorder = createEventRecorder({ client, clock, log, component: NAME })
     this.#preemptor = new Preemptor(context, this.#recorder)
     this.#claims = informers.whole(persistentVolumeClaims)
+    this.#namespaces = informers.namespaces()
     this.#budgets = informers.whole(podDisruptionBudgets)
     this.#attempts = createWorkQueue<number>({
       clock,
@@ -122,6 +124,7 @@ class Scheduler implements Controller {
       problem: claimsProblem(pod, this.#claims),
       nominations: this.#cluster.nominations,
       budgets: () => new Budgets(this.#budgets.list()),
+      namespaceLabels: (name = '') => this.#namespaces.get({ name })?.metadata.labels,
       isPreempted: (other) => this.#preemptor.isVictim(other),
     })
   }
@@ -131,6 +134,7 @@ class Scheduler implements Controller {
     this.#cluster.place(pod, nodeName)
     try {
       await this.#postBinding(pod, nodeName)
+      this.#podsHaveChanged()
       return true
     } catch (error) {
       this.#cluster.unplace(pod.metadata.uid ?? '')
@@ -208,7 +212,9 @@ class Scheduler implements Controller {
       this.#freed(uid)
     } else if (pod.spec.nodeName) {
       this.#leaveQueue(uid)
-      if (this.#cluster.update(pod, pod.spec.nodeName)) this.#retryAll()
+      const changed = this.#cluster.update(pod, pod.spec.nodeName)
+      if (changed.amounts) this.#retryAll()
+      else if (changed.labels) this.#podsHaveChanged()
     } else if (this.#cluster.isPlaced(uid)) {
       // The binding is under way, or was seen later than this version.
     } else if (isOurs(pod)) {
@@ -254,6 +260,11 @@ class Scheduler implements Controller {
 
   #retryAll(): void {
     for (let woken = this.#pending.wake(); woken > 0; woken--) this.#tryOne()
+  }
+
+  /** A pod has a place, or other labels: that may let pods run that have rules about others. */
+  #podsHaveChanged(): void {
+    for (let woken = this.#pending.wakeThoseThatLookAtPods(); woken > 0; woken--) this.#tryOne()
   }
 
   #retryLater(): void {

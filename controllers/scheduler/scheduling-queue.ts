@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 
 type State = 'active' | 'trying' | 'parked'
@@ -9,6 +10,8 @@ interface Waiting {
   state: State
   /** Why the last try failed. */
   verdict?: string
+  /** Something has changed since the pod was taken. */
+  isOutdated?: boolean
 }
 
 /** Describes a pod that was taken from the queue. */
@@ -30,21 +33,25 @@ export class SchedulingQueue {
   readonly #waiting = new Map<string, Waiting>()
   /** Priority → active pods in order of arrival, or of waking. */
   readonly #active = new Map<number, Set<string>>()
+  /** UIDs of the waiting pods that have rules about other pods. */
+  readonly #lookAtPods = new Set<string>()
   #arrivals = 0
-  #changes = 0
 
   /**
-   * Adds a pod, or its new version. Returns true if it became active: the pod is new, or was parked and its spec has
-   * changed.
+   * Adds a pod, or its new version. Returns true if it became active: the pod is new, or was parked and its spec or
+   * its labels have changed.
    */
   put(pod: TrimmedPod): boolean {
     const uid = pod.metadata.uid ?? ''
     const known = this.#waiting.get(uid)
+    if (looksAtPods(pod)) this.#lookAtPods.add(uid)
     if (!known) {
       this.#waiting.set(uid, { pod, number: ++this.#arrivals, state: 'parked' })
       return this.#activate(uid)
     }
-    const changed = known.pod.metadata.generation !== pod.metadata.generation
+    const changed =
+      known.pod.metadata.generation !== pod.metadata.generation ||
+      !isDeepStrictEqual(known.pod.metadata.labels, pod.metadata.labels)
     if (known.state === 'active') this.#activeOf(known.pod).delete(uid)
     known.pod = pod
     if (known.state === 'active') this.#activeOf(pod).add(uid)
@@ -59,13 +66,13 @@ export class SchedulingQueue {
     this.#activeOf(waiting.pod).delete(uid)
     waiting.state = 'trying'
     const { pod, verdict: lastVerdict } = waiting
-    const changes = this.#changes
+    waiting.isOutdated = false
     const park = (verdict: string): boolean => {
       if (this.#waiting.get(uid) !== waiting) return false
       waiting.state = 'parked'
       waiting.verdict = verdict
-      const outdated = changes !== this.#changes || waiting.pod.metadata.generation !== pod.metadata.generation
-      return outdated && this.#activate(uid)
+      const isOutdated = waiting.isOutdated || waiting.pod.metadata.generation !== pod.metadata.generation
+      return isOutdated && this.#activate(uid)
     }
     return { pod, lastVerdict, park }
   }
@@ -77,9 +84,22 @@ export class SchedulingQueue {
 
   /** Activates all parked pods after a change of the cluster, the oldest first. Returns their number. */
   wake(): number {
-    this.#changes += 1
-    const parked = [...this.#waiting].filter(([, { state }]) => state === 'parked')
-    for (const [uid] of parked.sort(([, a], [, b]) => a.number - b.number)) this.#activate(uid)
+    return this.#wake(this.#waiting.keys())
+  }
+
+  /** Activates the parked pods for which the places of other pods matter. Returns their number. */
+  wakeThoseThatLookAtPods(): number {
+    return this.#wake(this.#lookAtPods)
+  }
+
+  #wake(uids: Iterable<string>): number {
+    const concerned = [...uids].flatMap((uid) => {
+      const waiting = this.#waiting.get(uid)
+      return waiting ? [{ uid, waiting }] : []
+    })
+    for (const { waiting } of concerned) waiting.isOutdated = true
+    const parked = concerned.filter(({ waiting }) => waiting.state === 'parked')
+    for (const { uid } of parked.sort((a, b) => a.waiting.number - b.waiting.number)) this.#activate(uid)
     return parked.length
   }
 
@@ -87,6 +107,7 @@ export class SchedulingQueue {
     const waiting = this.#waiting.get(uid)
     if (!waiting) return
     this.#waiting.delete(uid)
+    this.#lookAtPods.delete(uid)
     this.#activeOf(waiting.pod).delete(uid)
   }
 
@@ -104,3 +125,7 @@ export class SchedulingQueue {
     return uids
   }
 }
+
+/** Returns true if the places of other pods decide where the pod can run. */
+const looksAtPods = ({ spec: { affinity, topologySpreadConstraints } }: TrimmedPod): boolean =>
+  (affinity?.podAffinity ?? affinity?.podAntiAffinity ?? topologySpreadConstraints) !== undefined

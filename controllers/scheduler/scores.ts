@@ -1,6 +1,7 @@
 import { preferredNodeWeight } from '../../shared/api/node-affinity.ts'
 import { untolerated } from '../../shared/api/taints.ts'
 import type { TrimmedNode } from '../trimmed-node.ts'
+import type { PlacementRules } from './filters.ts'
 import type { NodeInfo, PodInfo } from './node-info.ts'
 
 type Candidate = NodeInfo & { node: TrimmedNode }
@@ -27,6 +28,9 @@ const scores: readonly Score[] = [
   },
 ]
 
+/** The weight of topology spread, and of pod affinity. */
+const RULES_WEIGHT = 2
+
 /** The part of a resource that would still be free with the pod on the node. */
 function freeShare({ weighed }: PodInfo, node: Candidate, name: string): number {
   const capacity = node.allocatable.get(name) ?? 0
@@ -35,7 +39,11 @@ function freeShare({ weighed }: PodInfo, node: Candidate, name: string): number 
 }
 
 /** The best of the nodes that passed the filters; chance decides among equals, as upstream does. */
-export function pickBest(pod: PodInfo, candidates: readonly Candidate[], random: () => number): Candidate | undefined {
+export function pickBest(
+  pod: PodInfo,
+  candidates: readonly Candidate[],
+  { random, rules }: { random: () => number; rules: PlacementRules },
+): Candidate | undefined {
   if (candidates.length <= 1) return candidates[0]
   const totals = candidates.map(() => 0)
   for (const { weight, of } of scores) {
@@ -45,6 +53,8 @@ export function pickBest(pod: PodInfo, candidates: readonly Candidate[], random:
     if (span === 0) continue
     for (const [i, value] of raw.entries()) totals[i]! += (weight * 100 * (value - lowest)) / span
   }
+  for (const rule of [rules.spread, rules.affinity])
+    for (const [i, value] of rule?.scores(candidates)?.entries() ?? []) totals[i]! += RULES_WEIGHT * value
   const best = Math.max(...totals)
   const equals = candidates.filter((_, i) => totals[i] === best)
   return equals[Math.floor(random() * equals.length)]

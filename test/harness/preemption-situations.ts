@@ -59,7 +59,7 @@ export function preemptionSituation(seed: number): PreemptionSituation {
 }
 
 /** Mulberry32: the same numbers for the same seed, everywhere. */
-function generator(seed: number): () => number {
+export function generator(seed: number): () => number {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0

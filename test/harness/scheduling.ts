@@ -10,6 +10,7 @@ export const decisionContext = (more: Partial<DecisionContext> = {}): DecisionCo
   nominations: new Nominations(),
   search: new NodeSearch(),
   budgets: () => new Budgets([]),
+  namespaceLabels: () => undefined,
   isPreempted: ({ metadata }) => metadata.deletionTimestamp !== undefined,
   ...more,
 })
