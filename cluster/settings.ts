@@ -5,6 +5,7 @@ import { backoffOptions } from '../kubelet/containers/backoff-options.ts'
 import { evictionOptions } from '../kubelet/eviction/options.ts'
 import { registryOptions } from '../kubelet/images/registry-options.ts'
 import { shutdownOptions } from '../kubelet/node/shutdown-options.ts'
+import { serviceOptions } from '../kubelet/services/options.ts'
 import { electionOptions } from '../shared/config/election-options.ts'
 import { option, type Values } from '../shared/config/option.ts'
 import {
@@ -93,6 +94,7 @@ export const clusterOptions = {
     default: 'host',
     help: "Whether each pod has a network of its own, or shares the machine's",
   }),
+  ...serviceOptions,
   hostFiles: option(flag, {
     default: false,
     help: "Containers write to the machine's own files; volumes are mounted only where it has their place",

@@ -29,6 +29,7 @@ import { registryOptions } from './images/registry-options.ts'
 import type { PodCidr } from './node/pod-network.ts'
 import { shutdownOptions } from './node/shutdown-options.ts'
 import { machineAddresses } from './runtime/network/machine-addresses.ts'
+import { serviceOptions } from './services/options.ts'
 
 const addressings = ['auto', 'node', 'loopback', 'host']
 
@@ -95,6 +96,7 @@ export const kubeletOptions = {
     default: 'host',
     help: "Whether each pod has a network of its own, or shares the machine's",
   }),
+  ...serviceOptions,
   hiddenPaths: option(names, {
     default: [],
     help: 'Files and folders that no container sees, beside --root-dir, --kubeconfig and the key of --tls-private-key-file',

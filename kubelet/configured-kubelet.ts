@@ -14,6 +14,7 @@ export function configuredKubelet(config: KubeletConfig, capabilities: RuntimeCa
     podCidr: config.network === 'pod' && config.podCidr === 'auto' ? 'node' : config.podCidr,
     nodeLabels: { ...capabilityLabels(capabilities), ...networkLabel(config), ...config.nodeLabels },
     ...(config.staticPodPath && { staticPodPath: path.resolve(config.staticPodPath) }),
+    endpointLagMs: config.endpointLag,
     maxPods: config.maxPods,
     rootDir: config.rootDir,
     featureGates: config.featureGates,

@@ -89,6 +89,8 @@ export interface KubeletOptions {
   lossMark?: LossMark
   /** Sets the addresses of pods; `auto` by default. */
   podCidr?: PodCidr
+  /** Delays what the rules of Services learn of changes, by these milliseconds of the machine; 0 by default. */
+  endpointLagMs?: number
   /** Resolves when the API server has answered; absent where it is known to be Kubestage's. */
   isKubestage?(): Promise<boolean>
   /** Counts the limits that containers reach; by default they are not counted. */
@@ -166,6 +168,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
         clock,
         server: options.apiServer,
         nodeName,
+        endpointLagMs: options.endpointLagMs ?? 0,
         warn,
       })
       return cluster
@@ -187,6 +190,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     shortenRunningKills: options.shortenRunningKills ?? false,
     networkProblem: () => network.problem,
     dnsServer: () => cluster?.dns,
+    lostAt: async ({ spec, status }) => (spec.hostNetwork ? [] : ((await cluster?.lostAt(status?.podIP ?? '')) ?? [])),
     makeRoom: (pod) => admission.resize(pod),
     onOver(podUid) {
       admission.released(podUid)

@@ -72,7 +72,7 @@ export const terminationRecord: Addition[] = [
       lostRequests: list(
         'LostRequests',
         'LostRequests',
-        'Requests that `kubestage load` sent to the pod, and that were lost from the time of this end on.',
+        'Requests that `kubestage load` sent to the pod, and that were lost from the time of this end on; with networks of pods, connections that Services led to the pod, and that were refused or reset.',
       ),
     },
   ),

@@ -116,7 +116,10 @@ const rules = new Map<string, Rule>([
   ['nodes', nodes],
   ['pods', pods],
   // Beyond upstream: the records that our kubelet writes. Which ones is left to NodeRestriction.
-  ['terminations.kubestage.dev', ({ verb, resource }) => (verb === 'create' && !resource.subresource) || refused],
+  [
+    'terminations.kubestage.dev',
+    ({ verb, resource }) => (['create', 'patch'].includes(verb) && !resource.subresource) || refused,
+  ],
   // Beyond upstream: our kubelet is the node's proxy and resolver, too, and its network plugin.
   ['endpointslices.discovery.k8s.io', ({ verb }) => ['list', 'watch'].includes(verb) || refused],
   ['networkpolicies.networking.k8s.io', ({ verb }) => ['list', 'watch'].includes(verb) || refused],

@@ -54,6 +54,7 @@ export function writeKubeletFiles({ settings, state, clusterRoot, pki, urls, tim
     maxPods: settings.maxPods,
     isolation: settings.isolation,
     network: settings.network,
+    endpointLag: `${settings.endpointLag}ms`,
     hostFiles: settings.hostFiles,
     hiddenPaths: [clusterRoot, ...databaseFiles(settings)],
     allowedUnsafeSysctls: settings.allowedUnsafeSysctls,

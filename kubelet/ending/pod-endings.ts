@@ -1,3 +1,4 @@
+import type { LostRequests } from '../../shared/api/termination.ts'
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
@@ -30,6 +31,8 @@ export interface PodEndingsOptions {
   /** No end is recorded. */
   brief?: boolean
   featureGates: FeatureGates
+  /** Resolves to the connections that Services lost at a pod that has ended; default: none is counted. */
+  lostAt?(pod: Pod): Promise<LostRequests[]>
   info(fields: object, message: string): void
   warn(error: unknown, what: string, pod?: Pod): void
   /** A pod that validation should have refused. */
@@ -117,11 +120,21 @@ export class PodEndings {
   }
 }
 
-const recorder = ({ client, clock, nodeName, metrics, cache, info, warn }: PodEndingsOptions): TerminationRecorder =>
+const recorder = ({
+  client,
+  clock,
+  nodeName,
+  metrics,
+  cache,
+  lostAt,
+  info,
+  warn,
+}: PodEndingsOptions): TerminationRecorder =>
   new ApiTerminationRecorder({
     client,
     clock,
     nodeName,
+    lostAt,
     onRecord: (facts) => metrics.terminated(facts),
     containers: async (uid) => (await cache.pod(uid)).containers,
     onError: (error, pod) => warn(error, 'the record of a termination was lost', pod),

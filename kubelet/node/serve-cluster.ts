@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net'
 import { AddressRange } from '../../shared/api/address-range.ts'
 import { ignoreNotFound } from '../../shared/api/status-error.ts'
+import type { LostRequests } from '../../shared/api/termination.ts'
 import type { Service, ServiceCIDR } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { serviceCidrs, services } from '../../shared/client/resources.ts'
@@ -16,12 +17,16 @@ export interface ServeClusterOptions {
   /** The API server, as this machine reaches it. */
   server: URL
   nodeName: string
+  /** Delays what rules learn of changes. */
+  endpointLagMs: number
   warn(error: unknown, what: string): void
 }
 
 export interface ServedCluster extends Served {
   /** The address at which pods find DNS. */
   dns: string
+  /** Resolves to the connections that Services lost at the address of a pod that has ended. */
+  lostAt(ip: string): Promise<LostRequests[]>
 }
 
 /** Ten addresses after that of the network, as upstream's tools choose it: `10.96.0.10` of `10.96.0.0/16`. */
@@ -32,7 +37,7 @@ const DNS_INDEX = 9
  * the cluster has no Service `kubernetes`, from whose address the others follow.
  */
 export async function serveCluster(options: ServeClusterOptions): Promise<ServedCluster | undefined> {
-  const { network, client, clock, server, nodeName, warn } = options
+  const { network, client, clock, server, nodeName, endpointLagMs: lagMs, warn } = options
   const api = await client.get<Service>(services, { namespace: 'default', name: 'kubernetes' }).catch(ignoreNotFound)
   const { clusterIP = '' } = api?.spec ?? {}
   if (!api || !isIPv4(clusterIP)) return undefined
@@ -53,16 +58,17 @@ export async function serveCluster(options: ServeClusterOptions): Promise<Served
     const onServed = (): void => {
       if (range) void leadMachine(options, { range, cluster: api.metadata.uid ?? '', resolvers: machineResolvers() })
     }
-    served.push(new ServiceProxy({ network, clock, nodeName, services: known, range, onServed, warn }))
+    const proxy = new ServiceProxy({ network, clock, nodeName, services: known, range, lagMs, onServed, warn })
+    served.push(proxy)
     const { serveWayOut } = await import('./way-out.ts')
     served.push(await serveWayOut({ network, clock, services: range ?? `${clusterIP}/16`, warn }))
     const { PolicyEnforcer } = await import('../policies/policy-enforcer.ts')
     served.push(new PolicyEnforcer({ network, client, clock, dns, warn }))
+    return { dns, close, lostAt: (ip) => proxy.lostAt(ip) }
   } catch (error) {
     close()
     throw error
   }
-  return { dns, close }
 }
 
 /** Resolves to the range of cluster IPs in which this one lies. An API server may not tell it. */

@@ -1,3 +1,4 @@
+import type { LostRequests } from '../../shared/api/termination.ts'
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
@@ -63,6 +64,8 @@ export interface PodLifecycleOptions {
   networkProblem(): string | undefined
   /** Returns the address of the cluster's DNS; by default there is none. */
   dnsServer?(): string | undefined
+  /** Resolves to the connections that Services lost at a pod that has ended; default: none is counted. */
+  lostAt?(pod: Pod): Promise<LostRequests[]>
   /** The newest object known of a pod. */
   latest(pod: Pod): Pod | undefined
   /** Keeps what a running pod asks for now, if the node has it. */

@@ -20,6 +20,8 @@ export interface RulesInput {
   machine: readonly string[]
   /** Holds the range of cluster IPs, where it is known: those of no Service are refused. */
   range?: string
+  /** Holds the addresses of pods that have ended: what rules still lead there is refused at once. */
+  gone?: readonly string[]
 }
 
 const TABLE = 'ip kubestage'
@@ -31,7 +33,7 @@ const TO_ITSELF = '0x4000'
  * endpoints of clients are kept where they are needed again; without `before` all begins again. They fit a network that
  * has no rules yet, too. Upstream: the nftables mode of kube-proxy.
  */
-export function rulesOf({ ports, place, machine, range }: RulesInput, before?: RuleNames): Rules {
+export function rulesOf({ ports, place, machine, range, gone = [] }: RulesInput, before?: RuleNames): Rules {
   const served = ports.filter(({ endpoints }) => endpoints.length > 0).map(chainsOf)
   const chains = new Set(served.flatMap(({ name, ends }) => [name, ...ends.map((end) => end.name)]))
   const timeouts = new Map(served.flatMap(({ ends, port }) => ends.map((end) => [end.name, port.affinitySeconds])))
@@ -50,7 +52,11 @@ export function rulesOf({ ports, place, machine, range }: RulesInput, before?: R
     `add map ${TABLE} nodePorts { type inet_proto . inet_service : verdict; }`,
     `add set ${TABLE} ips { type ipv4_addr; }`,
     `add set ${TABLE} nodes { type ipv4_addr; }`,
-    ...['map ports', 'map nodePorts', 'set ips', 'set nodes'].map((name) => `flush ${name.replace(' ', ` ${TABLE} `)}`),
+    `add set ${TABLE} gone { type ipv4_addr; }`,
+    ...lostKinds.map((kind) => `add set ${TABLE} ${setOfLosses(kind)} { type ipv4_addr; flags dynamic; counter; }`),
+    ...['map ports', 'map nodePorts', 'set ips', 'set nodes', 'set gone'].map(
+      (name) => `flush ${name.replace(' ', ` ${TABLE} `)}`,
+    ),
     // What is to be deleted is added before: in a network of its own it may not be there.
     ...stale(before?.chains, chains).flatMap((name) => [`add chain ${TABLE} ${name}`, `delete chain ${TABLE} ${name}`]),
     ...stale(before?.sets, sets).flatMap((name) => [addSet(name), `delete set ${TABLE} ${setName(name)}`]),
@@ -58,6 +64,8 @@ export function rulesOf({ ports, place, machine, range }: RulesInput, before?: R
     `add chain ${TABLE} own { type nat hook output priority -100; }`,
     `add chain ${TABLE} leaving { type nat hook postrouting priority srcnat; }`,
     `add chain ${TABLE} refused { type filter hook forward priority filter; }`,
+    `add chain ${TABLE} lost { type filter hook forward priority filter + 10; }`,
+    `add chain ${TABLE} refusals { type filter hook output priority filter; }`,
     ...[...sets].map(addSet),
     ...[...chains].map((name) => `add chain ${TABLE} ${name}`),
     `add rule ${TABLE} services ip daddr . meta l4proto . th dport vmap @ports`,
@@ -67,10 +75,14 @@ export function rulesOf({ ports, place, machine, range }: RulesInput, before?: R
     ...answersComeBack(place),
     `add rule ${TABLE} refused ip daddr @ips reject`,
     ...(range ? [`add rule ${TABLE} refused ip daddr ${range} reject with icmp type net-unreachable`] : []),
+    `add rule ${TABLE} refused ct status dnat ip daddr @gone ct state established meta l4proto tcp reject with tcp reset`,
+    `add rule ${TABLE} refused ct status dnat ip daddr @gone reject with icmp type host-unreachable`,
+    ...losses,
     ...served.flatMap(rulesOfPort),
     ...filled('ports', inside),
     ...filled('nodePorts', outside),
     ...filled('ips', ips),
+    ...filled('gone', gone),
     ...filled('nodes', [...new Set([place.node, place.machine, ...machine])]),
   ]
   return { text: lines.map((line) => `${line}\n`).join(''), chains, sets }
@@ -88,6 +100,31 @@ const answersComeBack = ({ range, machine }: NodePlace): string[] => [
   `add rule ${TABLE} leaving ip daddr ${range} ip daddr != ${machine} return`,
   `add rule ${TABLE} leaving ct status dnat masquerade`,
 ]
+
+/** Names the kinds of losses that rules see. */
+export const lostKinds = ['refused', 'reset', 'unreachable'] as const
+
+/** Returns the name of the set that counts the losses of one kind by the address of the pod. */
+export const setOfLosses = (kind: (typeof lostKinds)[number]): string => `lost-${kind}`
+
+const COUNTED = '0x8000'
+
+/**
+ * Counts each connection that rules led to an endpoint, and that ended there by a reset or an error, once. One that an
+ * end has closed in order is not lost, whatever comes after. A port where no process listens answers with the sequence
+ * number 0.
+ */
+const losses: readonly string[] = [
+  ['lost', 'tcp flags & fin == fin'] as const,
+  ['lost', 'ct direction reply tcp flags & rst == rst tcp sequence 0', 'refused'] as const,
+  ['lost', 'ct direction reply tcp flags & rst == rst', 'reset'] as const,
+  ['lost', 'icmp type destination-unreachable', 'refused'] as const,
+  ['refusals', 'tcp flags & rst == rst', 'reset'] as const,
+  ['refusals', 'icmp type destination-unreachable icmp code host-unreachable', 'unreachable'] as const,
+].map(([chain, match, kind]) => {
+  const count = kind ? ` update @${setOfLosses(kind)} { ct reply ip saddr }` : ''
+  return `add rule ${TABLE} ${chain} ct status dnat ct mark != ${COUNTED} ${match} ct mark set ${COUNTED}${count}`
+})
 
 interface Chains {
   name: string

@@ -1,18 +1,23 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { LostRequests } from '../../shared/api/termination.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { machineAddresses } from '../runtime/network/machine-addresses.ts'
 import type { NodeNetwork, Served } from '../runtime/network/node-network.ts'
 import type { ClusterServices } from './cluster-services.ts'
+import { LossCounter } from './lost-requests.ts'
 import { NodePorts } from './node-ports.ts'
 import { type RuleNames, rulesOf } from './rules.ts'
 import { type ServicePort, servicePorts } from './service-ports.ts'
 
 export interface ServiceProxyOptions {
-  network: Pick<NodeNetwork, 'connect' | 'place' | 'useRules'>
+  network: Pick<NodeNetwork, 'connect' | 'listSets' | 'place' | 'pods' | 'useRules'>
   clock: Clock
   nodeName: string
   services: ClusterServices
   /** Holds the range of cluster IPs, where it is known. */
   range?: string
+  /** Delays what rules learn of changes, by these milliseconds. */
+  lagMs: number
   /** Tells that cluster IPs are served now; it is called once. */
   onServed?(): void
   warn(error: unknown, what: string): void
@@ -26,7 +31,15 @@ const RETRY_MS = 5_000
 export class ServiceProxy implements Served {
   readonly #options: ServiceProxyOptions
   readonly #nodePorts: NodePorts
-  #timer: Timer | undefined
+  readonly #losses: LossCounter
+  readonly #timers = new Set<Timer>()
+  /** Holds the addresses of endpoints to which rules have led. */
+  readonly #led = new Set<string>()
+  readonly #gone = new Set<string>()
+  #seen: ServicePort[] | undefined
+  #isSeeing = false
+  #wanted: ServicePort[] = []
+  #applied: ServicePort[] = []
   #before: RuleNames | undefined
   #last = ''
   #isBusy = false
@@ -37,59 +50,116 @@ export class ServiceProxy implements Served {
   constructor(options: ServiceProxyOptions) {
     this.#options = options
     this.#nodePorts = new NodePorts(options)
+    this.#losses = new LossCounter({ ...options, isLed: (ip) => !this.#isClosed && this.#leadsTo(ip) })
     const { services } = options
     services.synced().then(
-      () => services.onChange(() => this.#schedule(DELAY_MS)),
+      () => services.onChange(() => this.#changed()),
       () => {},
     )
   }
 
   close(): void {
     this.#isClosed = true
-    this.#timer?.cancel()
+    for (const timer of this.#timers) timer.cancel()
     this.#nodePorts.close()
   }
 
-  #schedule(delayMs: number): void {
-    this.#isDirty = true
-    if (this.#timer || this.#isBusy || this.#isClosed) return
-    this.#timer = this.#options.clock.machine.setTimer(delayMs, () => void this.#apply(), { background: true })
+  /**
+   * Resolves to the connections that were lost at a pod that has ended; that may be a while later, when no rule leads
+   * there any more.
+   */
+  async lostAt(ip: string): Promise<LostRequests[]> {
+    if (!this.#led.delete(ip)) return []
+    if (this.#leadsTo(ip)) {
+      this.#gone.add(ip)
+      void this.#apply()
+    }
+    return this.#losses.of(ip)
+  }
+
+  #leadsTo(ip: string): boolean {
+    return [...this.#wanted, ...this.#applied].some(({ endpoints }) => endpoints.some((end) => end.ip === ip))
+  }
+
+  #after(delayMs: number, act: () => void): void {
+    if (this.#isClosed) return
+    const { machine } = this.#options.clock
+    const timer = machine.setTimer(
+      delayMs,
+      () => {
+        this.#timers.delete(timer)
+        act()
+      },
+      { background: true },
+    )
+    this.#timers.add(timer)
+  }
+
+  #changed(): void {
+    if (this.#isSeeing) return
+    this.#isSeeing = true
+    this.#after(DELAY_MS, () => this.#see())
+  }
+
+  /** Each state is kept until it is its turn; the first one is not waited for. */
+  #see(): void {
+    const { services, network, nodeName, lagMs } = this.#options
+    this.#isSeeing = false
+    const ports = servicePorts(services, { name: nodeName, machine: network.place?.machine ?? '' })
+    const isFirst = this.#seen === undefined
+    if (isDeepStrictEqual(ports, this.#seen)) return
+    this.#seen = ports
+    const want = (): void => {
+      this.#wanted = ports
+      void this.#apply()
+    }
+    if (isFirst || lagMs === 0) want()
+    else this.#after(lagMs, want)
   }
 
   async #apply(): Promise<void> {
-    const { warn } = this.#options
-    this.#timer = undefined
+    this.#isDirty = true
+    if (this.#isBusy) return
     this.#isBusy = true
-    this.#isDirty = false
-    let failed = false
-    try {
-      await this.#rule()
-      this.#told = ''
-    } catch (error) {
-      failed = true
-      this.#before = undefined
-      const { message } = error as Error
-      if (message !== this.#told)
-        warn(error, 'cluster IPs of Services are not served: that needs nft of the package nftables')
-      this.#told = message
+    while (this.#isDirty && !this.#isClosed) {
+      this.#isDirty = false
+      try {
+        await this.#rule()
+        this.#told = ''
+      } catch (error) {
+        this.#failed(error as Error)
+        break
+      }
     }
     this.#isBusy = false
-    if (failed) this.#schedule(RETRY_MS)
-    else if (this.#isDirty) this.#schedule(DELAY_MS)
+  }
+
+  #failed(error: Error): void {
+    this.#before = undefined
+    if (error.message !== this.#told)
+      this.#options.warn(
+        error,
+        'cluster IPs of Services are not served: that needs root, and nft of the package nftables',
+      )
+    this.#told = error.message
+    this.#after(RETRY_MS, () => void this.#apply())
   }
 
   async #rule(): Promise<void> {
-    const { services, network, nodeName, range, onServed } = this.#options
+    const { network, range, onServed } = this.#options
     const { place } = network
     if (!place) return
-    const ports = servicePorts(services, { name: nodeName, machine: place.machine })
-    const input = { ports, place, machine: machineAddresses(), range }
+    const ports = this.#wanted
+    for (const ip of this.#gone) if (network.pods.has(ip)) this.#gone.delete(ip)
+    const input = { ports, place, machine: machineAddresses(), range, gone: [...this.#gone] }
     const described = JSON.stringify(input)
     if (described === this.#last) return
     const rules = rulesOf(input, this.#before)
     await network.useRules('services', rules.text)
+    for (const { endpoints } of ports) for (const { ip } of endpoints) if (!this.#gone.has(ip)) this.#led.add(ip)
     if (this.#last === '') onServed?.()
     this.#before = rules
+    this.#applied = ports
     this.#last = described
     const isServed = ({ ip, protocol, endpoints }: ServicePort): boolean =>
       ip === undefined && protocol === 'tcp' && endpoints.length > 0

@@ -28,7 +28,10 @@ export interface Termination {
   /** Lists the steps of the pod as a whole; the server sets them. */
   steps?: TerminationStep[]
   containers?: TerminatedContainer[]
-  /** Counts the requests that `kubestage load` sent to the pod, and that were lost. */
+  /**
+   * Counts the requests that `kubestage load` sent to the pod, or the connections that Services led there, and that were
+   * lost.
+   */
   lostRequests?: LostRequests[]
 }
 export interface LostRequests {

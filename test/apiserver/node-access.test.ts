@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Agent } from 'node:https'
 import t from 'tap'
+import type { Termination } from '../../shared/api/termination.ts'
 import { startTestApiServer } from '../harness/api-server.ts'
 import { askAll, type Verdicts } from './node-access/ask.ts'
 import { pod } from './node-access/world.ts'
@@ -53,6 +54,19 @@ t.test('a node records how its own pods ended, and nothing in the name of anothe
   t.equal(await record('n1', 'gone', 'x'), 201, 'the pod may be gone')
   t.equal(await record('n2', 'on-n2', uids.get('n2')), `${refused} with the same nodeName as the requesting node`)
   t.equal(await record('n1', 'on-n2', uids.get('n2')), `${refused} of a pod bound to the requesting node`)
+  const change = async (nodeName: string, body: object): Promise<number | string> => {
+    const { items } = (await server.send('/apis/kubestage.dev/v1/terminations')).body as { items: Termination[] }
+    const { name } = items.find(({ podName }) => podName === 'on-n1')?.metadata ?? {}
+    const user = { 'impersonate-user': `system:node:${nodeName}`, 'impersonate-group': 'system:nodes' }
+    const headers = { ...user, 'content-type': 'application/merge-patch+json' }
+    const path = `/apis/kubestage.dev/v1/namespaces/default/terminations/${name}`
+    const answer = await server.send(path, { method: 'PATCH', headers, body })
+    return answer.status === 200 ? answer.status : (answer.body as { message: string }).message
+  }
+  const lost = { lostRequests: [{ kind: 'reset', count: 2 }] }
+  t.equal(await change('n1', lost), 200, 'what was lost is known later')
+  t.match(await change('n1', { reason: 'Another' }), /can only update lostRequests of a Termination/)
+  t.match(await change('n2', lost), /can only update Termination with the same nodeName/)
 })
 
 t.test("a node reads what its network needs, and no more of other nodes' pods", async (t) => {

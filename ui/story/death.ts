@@ -19,6 +19,10 @@ export function deathOf(object: RecordedObject): Death {
     ...textsOf(object, 'reason', 'cause', 'message', 'verdict', 'verdictType', 'used', 'phase'),
     asks: listAt(object, 'requests').map((request) => askOf(request, Math.min(startMs, removedMs ?? startMs))),
     endpointRemovedMs: removedMs,
+    lost: listAt(object, 'lostRequests').map((one) => ({
+      kind: textAt(one, 'kind'),
+      count: numberAt(one, 'count') ?? 0,
+    })),
     containers: listAt(object, 'containers').map((container) => containerOf(container, endMs)),
   }
 }

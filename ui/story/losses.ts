@@ -1,4 +1,4 @@
-import type { Mark, PodStory } from './model.ts'
+import type { Death, Mark, PodStory } from './model.ts'
 
 /** Requests that one pod lost in one stretch of time. */
 export interface LossRun {
@@ -27,6 +27,11 @@ export function lostWords({ lost, cut }: Pick<LossRun, 'lost' | 'cut'>): string 
   return [lost && requests, cut && `${cut} ${were(cut)} cut`].filter(Boolean).join(', ')
 }
 
+function countedWords(lost: Death['lost']): string {
+  const sum = lost.reduce((total, { count }) => total + count, 0)
+  return `${lostWords({ lost: sum, cut: 0 })}: ${lost.map(({ kind, count }) => `${count} ${kind}`).join(', ')}`
+}
+
 /** Returns all marks of a pod, with one for each SIGKILL and each stretch of lost requests, sorted by time. */
 export function allMarks({ marks, deaths }: PodStory, losses: readonly LossRun[] = []): Mark[] {
   const all = [...marks]
@@ -34,6 +39,10 @@ export function allMarks({ marks, deaths }: PodStory, losses: readonly LossRun[]
     for (const { name, segments } of containers)
       for (const { kind, startMs } of segments)
         if (kind === 'kill') all.push({ kind, atMs: startMs, text: `SIGKILL to ${name}` })
+  // What clients told has its times; what a record counts has none.
+  if (losses.length === 0)
+    for (const { lost, endMs } of deaths)
+      if (lost.length > 0) all.push({ kind: 'lost', atMs: endMs, text: countedWords(lost) })
   for (const run of losses) all.push({ kind: 'lost', atMs: run.startMs, text: lostWords(run) })
   return all.sort((a, b) => a.atMs - b.atMs)
 }

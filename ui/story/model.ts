@@ -80,6 +80,8 @@ export interface Death {
   asks: Ask[]
   /** Tells when the last Service stopped offering the pod. */
   endpointRemovedMs?: number
+  /** Counts the requests that were lost at the pod, by kind; empty if none was. */
+  lost: { kind: string; count: number }[]
   containers: ContainerDeath[]
 }
 

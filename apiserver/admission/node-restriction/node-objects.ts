@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Termination } from '../../../shared/api/termination.ts'
 import type { KubeObject, Pod } from '../../../shared/api/types.ts'
 import { readRequestedSubject } from '../../../shared/pki/signing-request.ts'
@@ -45,7 +46,8 @@ export const csr: NodeRule = ({ operation, nodeName, object }) => {
 /**
  * A kubelet may record how a pod of its own node ended, even if the pod is gone by then. Upstream has no such record.
  */
-export const termination: NodeRule = ({ operation, nodeName, object, namespace, lookup }) => {
+export const termination: NodeRule = ({ operation, nodeName, object, old, namespace, lookup }) => {
+  if (operation === 'UPDATE') return lossesAlone(nodeName, object as Partial<Termination>, old as Partial<Termination>)
   if (operation !== 'CREATE') return undefined
   const { nodeName: told, podName = '', podUID } = object as unknown as Termination
   if (told !== nodeName) return 'can only create Termination with the same nodeName as the requesting node'
@@ -53,4 +55,11 @@ export const termination: NodeRule = ({ operation, nodeName, object, namespace, 
   return !pod || pod.metadata.uid !== podUID || pod.spec.nodeName === nodeName
     ? undefined
     : 'can only create Termination of a pod bound to the requesting node'
+}
+
+/** The losses at a pod are known after its record. */
+function lossesAlone(nodeName: string, object: Partial<Termination>, old: Partial<Termination>): string | undefined {
+  if (old.nodeName !== nodeName) return 'can only update Termination with the same nodeName as the requesting node'
+  const others = ({ metadata, lostRequests, ...rest }: Partial<Termination>) => rest
+  return isDeepStrictEqual(others(object), others(old)) ? undefined : 'can only update lostRequests of a Termination'
 }

@@ -28,7 +28,7 @@ export const termination = resource<Termination>({
     column('Workload', 'Workload that the pod belonged to.', wide),
     column('Phase', 'Phase the pod ended in.', wide),
     column('Node', 'Node that the pod ran on.', wide),
-    column('Lost', 'Requests that kubestage load sent to the pod, and that were lost.', wide),
+    column('Lost', 'Requests to the pod that were lost.', wide),
     column('Details', 'What happened, and who asked for what reason, in full.', wide),
   ],
   cells,

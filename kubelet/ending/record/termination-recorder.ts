@@ -1,5 +1,5 @@
-import { isStatus, StatusError } from '../../../shared/api/status-error.ts'
-import type { Termination } from '../../../shared/api/termination.ts'
+import { ignoreNotFound, isStatus, StatusError } from '../../../shared/api/status-error.ts'
+import type { LostRequests, Termination } from '../../../shared/api/termination.ts'
 import type { Pod, PodStatus } from '../../../shared/api/types.ts'
 import { workloadOf } from '../../../shared/api/workload-of.ts'
 import type { Client } from '../../../shared/client/client.ts'
@@ -42,6 +42,8 @@ export interface TerminationRecorderOptions {
   /** Resolves to the newest records of the pod's containers. */
   containers(podUid: string): Promise<ContainerRecord[]>
   onError(error: unknown, pod: Pod): void
+  /** Resolves, a while later, to the connections that Services lost at a pod that has ended; default: none. */
+  lostAt?(pod: Pod): Promise<LostRequests[]>
   /** The API server has no terminations, which is Kubestage's own API: records are dropped until it is asked again. */
   onMissing(error: StatusError, againInMs: number): void
   /** Each termination, also one whose record is lost. */
@@ -104,7 +106,8 @@ export class ApiTerminationRecorder implements TerminationRecorder {
     const endMs = this.#options.clock.now()
     if (this.#waiting >= MAX_QUEUE) return
     this.#waiting++
-    this.#tail = this.#tail.then(() => this.#record(state, { ...cause, phase: status?.phase, endMs }))
+    const lost = state.request.ends === 'pod' ? this.#options.lostAt?.(state.request.pod) : undefined
+    this.#tail = this.#tail.then(() => this.#record(state, { ...cause, phase: status?.phase, endMs }, lost))
   }
 
   flush(): Promise<void> {
@@ -139,18 +142,28 @@ export class ApiTerminationRecorder implements TerminationRecorder {
   }
 
   /** Never rejects: the records behind this one are written in any case. */
-  async #record(state: Ending, end: RecordedEnd): Promise<void> {
+  async #record(state: Ending, end: RecordedEnd, lost?: Promise<LostRequests[]>): Promise<void> {
     const { nodeName, onError, onRecord } = this.#options
     const { pod } = state.request
     try {
       const record = { ...(await termination(state, end)), nodeName }
       onRecord?.(factsOf(record, state.journals))
       await this.#write(pod, record)
+      if (lost) void this.#addLosses(record, lost).catch((error) => onError(error, pod))
     } catch (error) {
       onError(error, pod)
     } finally {
       this.#waiting--
     }
+  }
+
+  /** The losses come after the record, since Services may still lead to a pod that is gone. */
+  async #addLosses({ metadata }: Termination, lost: Promise<LostRequests[]>): Promise<void> {
+    const lostRequests = await lost
+    const { name = '', namespace } = metadata
+    const missing = this.#options.clock.monotonic() < this.#missingUntilMs
+    if (missing || lostRequests.length === 0) return
+    await this.#options.client.patch(terminations, { namespace, name }, { lostRequests }).catch(ignoreNotFound)
   }
 
   async #write(pod: Pod, body: Termination): Promise<void> {

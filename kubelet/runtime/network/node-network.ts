@@ -32,6 +32,8 @@ export interface NodeNetwork {
    * place of those of the same name.
    */
   useRules(name: string, commands: string): Promise<void>
+  /** Resolves to all sets of these rules, as JSON of nft. */
+  listSets(): Promise<string>
   /** Pods whose networks are here, by address. */
   readonly pods: ReadonlyMap<string, NetworkedPod>
   /** The containers of a pod start when this has resolved for it; its network is there. */

@@ -261,6 +261,25 @@ t.test('what a pod lost is on its own row, in stretches', async (t) => {
   )
 })
 
+t.test('what Services lost at a pod is on its row, unless its clients told of it', async (t) => {
+  const lostRequests = [
+    { kind: 'refused', count: 3 },
+    { kind: 'reset', count: 1 },
+  ]
+  const told = { ...termination, lostRequests }
+  const pod = storyOf(header, synced(0), change('ADDED', 2, termination), change('MODIFIED', 3, told)).podNamed(
+    'default',
+    'web',
+  )!
+  const lost = allMarks(pod).filter(({ kind }) => kind === 'lost')
+  t.same(
+    lost.map(({ text }) => text),
+    ['4 requests were lost: 3 refused, 1 reset'],
+  )
+  const seen = allMarks(pod, [{ startMs: zeroMs, endMs: zeroMs, lost: 4, cut: 0 }])
+  t.same(seen.filter(({ kind }) => kind === 'lost').length, 1)
+})
+
 t.test('an eviction that is cancelled, refused or only tried is no eviction', async (t) => {
   const condition = (status: string) => ({
     conditions: [{ type: 'DisruptionTarget', status, reason: 'PreemptionByScheduler', message: 'm' }],

@@ -11,6 +11,7 @@
 #   link NAME ADDRESS NETWORK BITS GATEWAY   a way between the machine, where it has this name, address and route, and the bridge
 #   services NAME NETWORK BITS GATEWAY ADDRESS OWNER   the machine's route to the range of Services, by this link of it
 #   rules FILE                     rules of nftables, as commands of nft
+#   sets FILE                      writes what their sets have into a file, as JSON
 #   connect HOST PORT MS [NAMESPACE]   a connection; from the node, or from within this namespace
 #   marked MARK                    packets with this mark are the node's, wherever they go
 #   listen HOST PORT [others]      a server; with this word also of connections to other addresses
@@ -70,6 +71,8 @@ sub bridge {
   # All goes through the node's rules once, as a router's: pods are not told of shorter ways, and the bridge asks no rules itself.
   write_file("/proc/sys/net/ipv4/conf/$_/send_redirects", 0) for 'all', 'pods';
   write_file('/proc/sys/net/bridge/bridge-nf-call-iptables', 0);
+  # Each client that is refused hears it at once: the kernel would tell some of them, and one a second after that.
+  write_file('/proc/sys/net/ipv4/icmp_ratelimit', 0);
   return write_file('/proc/sys/net/ipv4/ip_forward', 1) || fails('ip_forward');
 }
 
@@ -81,6 +84,12 @@ sub rules {
 }
 
 sub marked { ask_kernel($node, 1, take_marked($_[0], $LOOPBACK)) || fails('the rule of marked packets') }
+
+sub sets {
+  my $end = system('sh', '-c', 'exec nft -j list sets > "$0"', $_[0]);
+  $! = $INVALID if $end > 0;
+  return $end == 0 || fails('nft list sets');
+}
 
 sub address { ask_kernel($node, 1, new_address($LOOPBACK, $_[0], 32)) || fails("the address $_[0]") }
 
@@ -205,7 +214,7 @@ sub server {
   hand_over($id, $type, $socket);
 }
 
-my %build = (bridge => \&bridge, address => \&address, pod => \&pod, rules => \&rules, link => \&machine_link,
+my %build = (bridge => \&bridge, address => \&address, pod => \&pod, rules => \&rules, sets => \&sets, link => \&machine_link,
   services => \&service_route, marked => \&marked);
 my %make = (
   connect => \&begin_connection,

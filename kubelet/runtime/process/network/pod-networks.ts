@@ -1,5 +1,5 @@
 import type { Socket as DatagramSocket } from 'node:dgram'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import type { Server, Socket } from 'node:net'
 import path from 'node:path'
 import { AddressRange } from '../../../../shared/api/address-range.ts'
@@ -136,6 +136,12 @@ export class PodNetworks implements NodeNetwork {
   async useRules(name: string, commands: string): Promise<void> {
     this.#rules.set(name, commands)
     await this.#rule(await this.#open(), name)
+  }
+
+  async listSets(): Promise<string> {
+    const file = path.join(this.#options.root, 'sets.json')
+    await (await this.#open()).build('sets', file)
+    return readFile(file, 'utf8')
   }
 
   /**

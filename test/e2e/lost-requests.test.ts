@@ -1,0 +1,161 @@
+/** A rollout behind a Service under load: what clients lose stands in the records of the pods that lost it. */
+import { execFile, spawnSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { Agent, get } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { possibleIsolation } from '../../kubelet/runtime/process/index.ts'
+import type { Termination } from '../../shared/api/termination.ts'
+import { startTestCluster } from '../harness/cluster.ts'
+import { findKubectls } from '../harness/kubectl.ts'
+import { ownPodRange, ownServiceRange } from '../harness/own-pod-range.ts'
+import { skipOrFail } from '../harness/skip.ts'
+import { until } from '../harness/until.ts'
+
+const PER_SECOND = 200
+const server = `const server = require('http').createServer((request, response) => response.end('ok')).listen(8080)
+process.on('SIGTERM', () => server.close(() => process.exit(0)))`
+
+const deployment = (preStop: number) => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'shop' },
+  spec: {
+    replicas: 3,
+    selector: { matchLabels: { app: 'shop' } },
+    template: {
+      metadata: { labels: { app: 'shop' } },
+      spec: {
+        terminationGracePeriodSeconds: 20,
+        containers: [
+          {
+            name: 'main',
+            image: 'node',
+            command: [process.execPath, '-e', server],
+            readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 },
+            ...(preStop > 0 && { lifecycle: { preStop: { sleep: { seconds: preStop } } } }),
+          },
+        ],
+      },
+    },
+  },
+})
+const service = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'shop' },
+  spec: { selector: { app: 'shop' }, ports: [{ port: 80, targetPort: 8080 }] },
+}
+
+/** Sends requests, each by a connection of its own, and counts those that fail. */
+class Load {
+  readonly #agent = new Agent({ keepAlive: false })
+  readonly #url: string
+  readonly failures: string[] = []
+  answered = 0
+  #underWay = 0
+  #isOver = false
+  readonly #ended: Promise<void>
+
+  constructor(url: string) {
+    this.#url = url
+    this.#ended = this.#run()
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true
+    await this.#ended
+    await until(() => this.#underWay === 0, { what: 'the last answers', timeoutMs: 30_000 })
+  }
+
+  async #run(): Promise<void> {
+    const beganMs = performance.now()
+    for (let sent = 0; !this.#isOver; ) {
+      for (; sent < ((performance.now() - beganMs) / 1_000) * PER_SECOND; sent++) this.#send()
+      await sleep(5)
+    }
+  }
+
+  #send(): void {
+    this.#underWay++
+    const over = (code?: string): void => {
+      this.#underWay--
+      if (code === undefined) this.answered++
+      else this.failures.push(code)
+    }
+    get(this.#url, { agent: this.#agent }, (answer) => {
+      answer.resume()
+      answer.on('end', () => over()).on('error', () => over('cut'))
+    }).on('error', (error: NodeJS.ErrnoException) => over(error.code))
+  }
+}
+
+t.test('a rolling update under load', async (t) => {
+  const possible = await possibleIsolation({ rootDir: t.testdir() })
+  if (possible.files !== 'own') return skipOrFail(t, 'this machine gives pods no networks and files')
+  const [kubectl] = findKubectls()
+  if (!kubectl) return skipOrFail(t, 'no kubectl')
+  if (spawnSync('nft', ['--version']).status !== 0) return skipOrFail(t, 'no nft: install nftables')
+  const ranges = [`--cluster-cidr=${ownPodRange}`, `--service-cidr=${ownServiceRange}`]
+  const cluster = await startTestCluster(t, '--network=pod', '--endpoint-lag=2s', ...ranges)
+  // Kubectl must not hold up the requests of this process.
+  const run = async (...args: string[]): Promise<string> =>
+    (await promisify(execFile)(kubectl.file, [`--kubeconfig=${cluster.kubeconfig}`, ...args])).stdout.trim()
+  const apply = async (...items: object[]): Promise<void> => {
+    const file = join(t.testdirName, 'objects.json')
+    await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
+    await run('apply', '-f', file)
+  }
+  const rollOut = () => run('rollout', 'status', 'deployment/shop', '--timeout=60s')
+  const records = async (): Promise<Termination[]> => JSON.parse(await run('get', 'terminations', '-o', 'json')).items
+  const pods = async () => (await run('get', 'pods', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ')
+  await apply(deployment(8), service)
+  await rollOut()
+  const ip = await run('get', 'service', 'shop', '-o', 'jsonpath={.spec.clusterIP}')
+  const answers = () =>
+    fetch(`http://${ip}`).then(
+      () => true,
+      () => false,
+    )
+  await until(answers, { what: 'an answer by the cluster IP' })
+  const restartUnderLoad = async (): Promise<Load> => {
+    const load = new Load(`http://${ip}`)
+    await run('rollout', 'restart', 'deployment/shop')
+    await rollOut()
+    await until(async () => (await pods()).length === 3, { what: 'the old pods to be gone', timeoutMs: 60_000 })
+    await sleep(3_000) // the lag
+    await load.end()
+    return load
+  }
+
+  await t.test('with a preStop sleep that is longer than the lag', async (t) => {
+    const load = await restartUnderLoad()
+    t.same(load.failures, [])
+    t.ok(load.answered > PER_SECOND)
+    t.same(
+      (await records()).filter(({ lostRequests }) => lostRequests),
+      [],
+    )
+  })
+
+  await t.test('without one', async (t) => {
+    await apply(deployment(0))
+    await rollOut()
+    await until(async () => (await pods()).length === 3, { what: 'the old pods to be gone', timeoutMs: 60_000 })
+    const before = await pods()
+    const load = await restartUnderLoad()
+    const losses = async () => {
+      const ended = (await records()).filter(({ podName = '' }) => before.includes(podName))
+      const all = ended.flatMap(({ lostRequests }) => (lostRequests ? [lostRequests] : []))
+      return all.length === 3 ? all.flat() : undefined
+    }
+    const told = await until(losses, { what: 'the records to tell of lost requests', timeoutMs: 60_000 })
+    t.ok(load.failures.length > 0)
+    const sum = told.reduce((total, { count }) => total + count, 0)
+    const seen = load.failures.length
+    // A connection that the program ends without an answer looks orderly to rules.
+    t.ok(Math.abs(sum - seen) <= 2 + seen / 10, `${sum} are told, ${seen} were lost: ${JSON.stringify(told)}`)
+  })
+})
