@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { NetworkPlace, NodeNetwork, Served } from '../runtime/network/node-network.ts'
 import { serveDns } from './dns-server.ts'
@@ -17,15 +17,25 @@ export function openDns({
   services: ZoneServices
   warn(message: string): void
 }): Promise<Served> {
-  const forwarder = new Forwarder({ ...options, servers: machineResolvers })
+  const forwarder = new Forwarder({ ...options, servers: machineResolvers() })
   return serveDns({ ...options, resolver: new Resolver(services, forwarder) })
 }
 
-/** Returns the resolvers of this machine, as it names them now. */
-export function machineResolvers(): NetworkPlace[] {
-  return resolversOf(readFileSync('/etc/resolv.conf', 'utf8'))
+/**
+ * Returns what tells the resolvers that a file names now, by default those of this machine. The file is read again when
+ * it has changed.
+ */
+export function machineResolvers(file = '/etc/resolv.conf'): () => NetworkPlace[] {
+  let readMs: number | undefined
+  let resolvers: NetworkPlace[] = []
+  return () => {
+    const { mtimeMs } = statSync(file)
+    if (mtimeMs !== readMs) resolvers = resolversOf(readFileSync(file, 'utf8'))
+    readMs = mtimeMs
+    return resolvers
+  }
 }
 
 /** Returns the resolvers that a file like `/etc/resolv.conf` names. */
-export const resolversOf = (text: string): NetworkPlace[] =>
+const resolversOf = (text: string): NetworkPlace[] =>
   [...text.matchAll(/^\s*nameserver\s+(\S+)/gm)].map(([, host = '']) => ({ host, port: 53 }))

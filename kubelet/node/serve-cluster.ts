@@ -56,7 +56,7 @@ export async function serveCluster(options: ServeClusterOptions): Promise<Served
     const { ServiceProxy } = await import('../services/service-proxy.ts')
     const range = await rangeAround(clusterIP, client)
     const onServed = (): void => {
-      if (range) void leadMachine(options, { range, cluster: api.metadata.uid ?? '', resolvers: machineResolvers() })
+      if (range) void leadMachine(options, { range, cluster: api.metadata.uid ?? '', resolvers: machineResolvers()() })
     }
     const proxy = new ServiceProxy({ network, clock, nodeName, services: known, range, lagMs, onServed, warn })
     served.push(proxy)
