@@ -35,7 +35,7 @@ export const terminationRecord: Addition[] = [
       verdict: text('Verdict', 'What happened, in words: of the container that took longest.'),
       verdictType: text(
         'VerdictType',
-        'Kind of verdict, in one word: EndedInHook, EndedUnasked, HookOverranKilled, HookOverran, NoHandler, IgnoredSignal, CaughtButWentOn, Killed, KilledAtDeadline, StoppedWithError or Stopped; of a pod none of whose containers ran NotStarted or NotRunning; NotSeen where its node was lost.',
+        'Kind of verdict, in one word: OutOfMemory, EndedInHook, EndedUnasked, HookOverranKilled, HookOverran, NoHandler, IgnoredSignal, CaughtButWentOn, Killed, KilledAtDeadline, StoppedWithError or Stopped; of a pod none of whose containers ran NotStarted or NotRunning; NotSeen where its node was lost.',
       ),
       reason: text('Reason', 'Termination reason, as the preStop hooks were told it. Absent when nobody gave one.'),
       cause: text(

@@ -31,6 +31,7 @@ const killedTypes = new Set([
   'Killed',
   'KilledAtDeadline',
   'HookOverranKilled',
+  'OutOfMemory',
 ])
 
 /** Groups the records and counts each group, the largest group first. */

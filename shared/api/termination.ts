@@ -41,6 +41,7 @@ export interface LostRequests {
 }
 /** Lists the kinds of verdicts. The verdict's text has the figures. */
 export type VerdictType =
+  | 'OutOfMemory'
   | 'EndedInHook'
   | 'EndedUnasked'
   | 'HookOverranKilled'

@@ -54,6 +54,7 @@ t.test('a verdict in words', (t) => {
     ],
     ['ended during its preStop hook', { hook: 'Succeeded', signals: [], exitCode: 0 }],
     ['ended before it was asked to', { signals: [], exitCode: 0 }],
+    ['ended by the kernel: its memory was used up', { signals: [TERM], exitCode: 137, ranOutOfMemory: true }],
   ]
   for (const [said, known] of facts)
     t.equal(verdict({ graceSeconds: 30, usedMs: 400, signals: [], ...known }).text, said, said)

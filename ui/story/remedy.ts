@@ -8,6 +8,7 @@ const remedies: Readonly<Record<string, string>> = {
   HookOverran: 'The preStop hook took the whole grace period: make the hook shorter, or the grace period longer.',
   HookOverranKilled: 'The preStop hook took the whole grace period and nothing was left for TERM: shorten the hook.',
   StoppedWithError: 'It ended in time, but with an error: exit with 0 after TERM.',
+  OutOfMemory: 'Its memory was used up: raise the limit, or find what needs so much while it ends.',
   EndedUnasked: 'It ended before it was asked to: find out why in its logs.',
   EndedInHook: 'It ended while its preStop hook ran: the hook should not end it, TERM does.',
 }

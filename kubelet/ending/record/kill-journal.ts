@@ -3,7 +3,7 @@ import type { Clock } from '../../../shared/clock/clock.ts'
 import { toMicroTime } from '../../../shared/clock/timestamp.ts'
 import type { ActionResult } from '../../actions/action.ts'
 import { goDuration } from '../../pod/go-duration.ts'
-import type { SignalReception } from '../../runtime/container-runtime.ts'
+import type { ContainerRecord, SignalReception } from '../../runtime/container-runtime.ts'
 import { endingSignal, type HookOutcome, type KillFacts, verdict } from './verdict.ts'
 
 /** Takes down each step of one kill. No method waits or throws. */
@@ -116,10 +116,12 @@ export class RecordedKill implements KillJournal {
     this.#onEnd()
   }
 
-  told(exitCode: number | undefined): TerminatedContainer {
+  told({ exitCode, reason }: Pick<ContainerRecord, 'exitCode' | 'reason'> = {}): TerminatedContainer {
     const { name, graceSeconds } = this
     const hook = this.#hook && ((this.#hook.outcome ?? 'Failed') as HookOutcome)
-    const facts: KillFacts = { graceSeconds, usedMs: this.#usedMs, hook, signals: this.#signals, exitCode }
+    const ranOutOfMemory = reason === 'OOMKilled'
+    const signals = this.#signals
+    const facts: KillFacts = { graceSeconds, usedMs: this.#usedMs, hook, signals, exitCode, ranOutOfMemory }
     const { type, text } = verdict(facts)
     return {
       name,

@@ -232,7 +232,7 @@ function idle({ hasRun }: Ending): Partial<Termination> {
 /** Returns how the containers ended, and a summary of the container that took longest. */
 async function stops({ journals, records }: Ending): Promise<Partial<Termination>> {
   const known = new Map((await records).map((record) => [record.id, record]))
-  const containers = journals.map((journal) => journal.told(known.get(journal.containerId)?.exitCode))
+  const containers = journals.map((journal) => journal.told(known.get(journal.containerId)))
   const longest = journals.reduce((a, b) => (b.ownMs > a.ownMs ? b : a))
   const told = containers[journals.indexOf(longest)]
   return {

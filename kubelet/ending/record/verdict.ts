@@ -11,6 +11,8 @@ export interface KillFacts {
   /** The signals in the order in which they were sent. */
   signals: { name: string; reception?: SignalReception; afterMs: number }[]
   exitCode?: number
+  /** The kernel ended it, because its memory was used up. */
+  ranOutOfMemory?: boolean
 }
 export type HookOutcome = 'Succeeded' | 'Failed' | 'TimedOut'
 
@@ -30,6 +32,11 @@ const atDeadline = 'killed at the deadline'
 
 /** The first that applies says it. */
 const rules: Rule[] = [
+  {
+    type: 'OutOfMemory',
+    when: ({ ranOutOfMemory = false }) => ranOutOfMemory,
+    say: () => 'ended by the kernel: its memory was used up',
+  },
   {
     type: 'EndedInHook',
     when: ({ signals, hook }) => signals.length === 0 && hook !== undefined,
