@@ -18,11 +18,11 @@ import {
   type WantedUser,
 } from '../runtime/container-runtime.ts'
 import { type RuntimePod, recordsOf } from '../runtime/runtime-pod.ts'
-import { ImageVolumeError } from '../volumes/volume-payload.ts'
+import { ImageVolumeError, type Volume } from '../volumes/volume-payload.ts'
 import { containerConfig } from './container-config.ts'
 import type { ContainerSurroundings } from './container-surroundings.ts'
 import { userOf } from './container-user.ts'
-import type { EnsureImage } from './image-puller.ts'
+import type { EnsureImage, NeededImage } from './image-puller.ts'
 import type { RestartBackoff } from './restart-backoff.ts'
 import { seccompChoice } from './seccomp-choice.ts'
 import { StartFailure } from './start-failure.ts'
@@ -41,6 +41,8 @@ export interface ContainerStarterOptions {
   /** Returns what the node keeps for a container of the pod. */
   resources(pod: Pod, container: string): NonNullable<Container['resources']>
   rootDir: string
+  /** Volumes are made. */
+  podFiles: boolean
   featureGates: FeatureGates
   /** Each attempt counts, as upstream's metric has it. */
   onStarted?(type: 'init_container' | 'container' | 'ephemeral_container'): void
@@ -97,7 +99,11 @@ export class ContainerStarter {
     const { events, featureGates, nextAttempt, rootDir, runtime, surroundings } = this.#options
     const { pod, container, sandbox, runtimePod } = request
     const { name } = container
-    const image = await this.#image(request)
+    const { image: reference = '', imagePullPolicy: policy, command = [] } = container
+    const hasCommand = command.length > 0
+    const image = await this.#image(request, { image: reference, policy, hasCommand, container: name })
+    const imageVolumes = this.#imageVolumes(request)
+    const imageFolders = new Map(imageVolumes.length > 0 ? await this.#imageFolders(request, imageVolumes) : [])
     const env = await surroundings
       .environment(pod, container, sandbox.ip)
       .catch((error: Error) =>
@@ -105,7 +111,11 @@ export class ContainerStarter {
       )
     const [newest] = recordsOf(runtimePod, name)
     const attempt = newest ? newest.attempt + 1 : nextAttempt(pod, name)
-    const { mounts, user } = this.#mountsAndUser(request, env instanceof TooLongError ? {} : env, image)
+    const { mounts, user } = this.#mountsAndUser(request, {
+      env: env instanceof TooLongError ? {} : env,
+      image,
+      imageFolders,
+    })
     const seccomp = this.#seccomp(request)
     const messageFile = surroundings.messageFile(pod, name)
     const config = containerConfig({
@@ -134,9 +144,25 @@ export class ContainerStarter {
     }
   }
 
-  async #image({ pod, container }: StartRequest): Promise<ResolvedImage> {
+  #imageVolumes({ pod, container }: StartRequest): Volume[] {
+    if (!this.#options.podFiles) return []
+    const mounted = new Set((container.volumeMounts ?? []).map(({ name }) => name))
+    return (pod.spec.volumes ?? []).filter(({ name, image }) => image && mounted.has(name))
+  }
+
+  /** Resolves to the volumes' names, each with the folder of its image on this machine. */
+  async #imageFolders(request: StartRequest, volumes: readonly Volume[]): Promise<[string, string][]> {
+    const folders: [string, string][] = []
+    for (const { name, image: { reference = '', pullPolicy } = {} } of volumes) {
+      const { root } = await this.#image(request, { image: reference, policy: pullPolicy, isVolume: true })
+      if (root) folders.push([name, root.folder])
+    }
+    return folders
+  }
+
+  async #image({ pod, container }: StartRequest, needed: NeededImage): Promise<ResolvedImage> {
     try {
-      return await this.#options.ensureImage(pod, container)
+      return await this.#options.ensureImage(pod, needed)
     } catch (error) {
       if (error instanceof StartFailure) {
         this.#options.events.podEvent(pod, container.name, 'Warning', 'Failed', `Error: ${error.reason}`)
@@ -147,8 +173,11 @@ export class ContainerStarter {
 
   #mountsAndUser(
     request: StartRequest,
-    env: Record<string, string>,
-    { root }: ResolvedImage,
+    {
+      env,
+      image: { root },
+      imageFolders,
+    }: { env: Record<string, string>; image: ResolvedImage; imageFolders: ReadonlyMap<string, string> },
   ): { mounts: Mount[]; user?: WantedUser } {
     const { pod, container, sandbox } = request
     try {
@@ -156,6 +185,7 @@ export class ContainerStarter {
         env,
         podIP: sandbox.ip,
         ofImage: root !== undefined,
+        imageFolders,
       })
       return { mounts, user: userOf(pod, container, root) }
     } catch (error) {

@@ -7,7 +7,7 @@ import type { EventRecorder } from '../events/event-recorder.ts'
 import type { MachineFacts } from '../node/machine.ts'
 import { nodeLogFolders, nodeLogs, podDir } from '../pod/folders.ts'
 import type { ContainerRuntime, Mount } from '../runtime/container-runtime.ts'
-import { containerMounts } from '../volumes/container-mounts.ts'
+import { type ContainerMountsOptions, containerMounts } from '../volumes/container-mounts.ts'
 import { VolumeManager } from '../volumes/volume-manager.ts'
 import type { Volume } from '../volumes/volume-payload.ts'
 import { createVolumeSources } from '../volumes/volume-sources.ts'
@@ -33,6 +33,12 @@ export interface ContainerSurroundingsOptions {
   /** Returns the address of the cluster's DNS; by default there is none. */
   dnsServer?(): string | undefined
   warn(error: unknown, what: string): void
+}
+
+interface MountOptions extends Pick<ContainerMountsOptions, 'env' | 'imageFolders'> {
+  podIP: string
+  /** The container's files are those of an image. */
+  ofImage: boolean
 }
 
 /** A container that waits longer than this for the services reports why it cannot start. */
@@ -102,18 +108,14 @@ export class ContainerSurroundings {
   }
 
   /**
-   * Returns the container's mounts; where its files are an image's (`ofImage`) also those that else are the machine's.
-   * Throws for a volume that cannot be mounted.
+   * Returns the container's mounts; where its files are an image's also those that else are the machine's. Throws for
+   * a volume that cannot be mounted.
    */
-  mounts(
-    pod: Pod,
-    container: Container,
-    { env, podIP, ofImage }: { env: Record<string, string>; podIP: string; ofImage: boolean },
-  ): Mount[] {
+  mounts(pod: Pod, container: Container, { env, podIP, ofImage, imageFolders }: MountOptions): Mount[] {
     const { podFiles, rootDir, runtime } = this.#options
     if (!podFiles) return []
     const volumePath: VolumeManager['path'] = (...of) => this.#volumes.path(...of)
-    const volumeMounts = containerMounts(pod, container, { env, volumePath })
+    const volumeMounts = containerMounts(pod, container, { env, volumePath, imageFolders })
     if (!this.#canMount) return volumeMounts
     const written = [
       hostsMount(pod, container, { podIP, rootDir, ownNetwork: runtime.network !== undefined, isNeeded: ofImage }),

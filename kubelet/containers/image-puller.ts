@@ -1,4 +1,4 @@
-import type { Container, Pod } from '../../shared/api/types.ts'
+import type { Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { Turns } from '../../shared/concurrency/turns.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
@@ -7,6 +7,7 @@ import {
   type ContainerRuntime,
   type Credentials,
   ImageError,
+  type ImageRequest,
   type ResolvedImage,
 } from '../runtime/container-runtime.ts'
 import type { PullSecrets } from './pull-secrets.ts'
@@ -19,8 +20,15 @@ export interface ImagePullerOptions {
   events: EventRecorder
   pullSecrets: PullSecrets
 }
-/** Ensures that the image of a container exists. Throws a {@link StartFailure} whose reason the status shows. */
-export type EnsureImage = (pod: Pod, container: Container) => Promise<ResolvedImage>
+/** Says which image a pod needs, and for what. */
+export interface NeededImage extends Pick<ImageRequest, 'hasCommand' | 'isVolume'> {
+  image: string
+  policy: string | undefined
+  /** Names the container that events speak of; the pod where it is absent. */
+  container?: string
+}
+/** Ensures that an image exists. Throws a {@link StartFailure} whose reason the status shows. */
+export type EnsureImage = (pod: Pod, needed: NeededImage) => Promise<ResolvedImage>
 
 /** Asks for images, one pull after the other (upstream's default, serializeImagePulls), and again after a back-off. */
 export class ImagePuller {
@@ -34,17 +42,18 @@ export class ImagePuller {
     this.#options = options
   }
 
-  readonly ensure: EnsureImage = async (pod, container) => {
-    const { clock, events } = this.#options
-    const { name, image = '' } = container
+  readonly ensure: EnsureImage = async (pod, needed) => {
+    const { clock, events, runtime } = this.#options
+    const { image, container } = needed
     const tell = (type: 'Normal' | 'Warning', reason: string, message: string) =>
-      events.podEvent(pod, name, type, reason, message)
+      events.podEvent(pod, container, type, reason, message)
     // With an end, so that it is the beginning of no other.
     const key = `${pod.metadata.uid}_${image} `
     this.#checkBackoff(key, image, tell)
-    const attempt = new Attempt(pod, container, { ...this.#options, turns: this.#turns, tell })
+    const attempt = new Attempt(pod, needed, { ...this.#options, turns: this.#turns, tell })
     try {
-      const resolved = await attempt.run()
+      const resolved = await runtime.resolveImage(image, attempt.begin())
+      attempt.tellPulled(resolved)
       this.#forget(key)
       return resolved
     } catch (error) {
@@ -59,6 +68,8 @@ export class ImagePuller {
       this.#backoff.next(key, clock.now(), clock.now())
       this.#lastErrors.set(key, `${reason}: ${message}`)
       throw new StartFailure({ reason, message, retryAtMs: this.#backoff.waitUntil(key, clock.now()) })
+    } finally {
+      attempt.end()
     }
   }
 
@@ -91,49 +102,50 @@ export class ImagePuller {
 }
 
 type Tell = (type: 'Normal' | 'Warning', reason: string, message: string) => void
-type AttemptOptions = Pick<ImagePullerOptions, 'runtime' | 'clock' | 'pullSecrets'> & { turns: Turns; tell: Tell }
+type AttemptOptions = Pick<ImagePullerOptions, 'clock' | 'pullSecrets'> & { turns: Turns; tell: Tell }
 
-/** One try to have the image of a container, and what the pod's events say of it. */
+/** One try to have an image, and what the pod's events say of it. */
 class Attempt {
   readonly #pod: Pod
-  readonly #container: Container
+  readonly #needed: NeededImage
   readonly #options: AttemptOptions
-  readonly #image: string
   #isTold = false
+  #beganMs = 0
   /** Is set when a pull has its turn. */
   #pullsSinceMs: number | undefined
 
-  constructor(pod: Pod, container: Container, options: AttemptOptions) {
+  constructor(pod: Pod, needed: NeededImage, options: AttemptOptions) {
     this.#pod = pod
-    this.#container = container
+    this.#needed = needed
     this.#options = options
-    this.#image = container.image ?? ''
   }
 
-  /** Throws {@link ImageError}. */
-  async run(): Promise<ResolvedImage> {
-    const { clock, runtime, tell, turns } = this.#options
-    const { command = [], imagePullPolicy: policy = 'IfNotPresent' } = this.#container
-    const askedMs = clock.monotonic()
+  begin(): ImageRequest {
+    const { policy = 'IfNotPresent', hasCommand, isVolume } = this.#needed
+    this.#beganMs = this.#options.clock.monotonic()
     if (policy === 'Always') this.tellPulling()
-    try {
-      const beginPull = () => this.#beginPull()
-      const resolved = await runtime.resolveImage(this.#image, { policy, hasCommand: command.length > 0, beginPull })
-      const since = (ms: number): string => goDuration(Math.round(clock.monotonic() - ms))
-      const took = `${since(this.#pullsSinceMs ?? askedMs)} (${since(askedMs)} including waiting)`
-      const message =
-        policy !== 'Always' && resolved.present
-          ? `Container image "${this.#image}" already present on machine and can be accessed by the pod`
-          : `Successfully pulled image "${this.#image}" in ${took}. Image size: ${resolved.bytes ?? 0} bytes.`
-      tell('Normal', 'Pulled', message)
-      return resolved
-    } finally {
-      if (this.#pullsSinceMs !== undefined) turns.give()
-    }
+    return { policy, hasCommand, isVolume, beginPull: () => this.#beginPull() }
+  }
+
+  tellPulled({ present, bytes = 0 }: ResolvedImage): void {
+    const { clock, tell } = this.#options
+    const { image, policy } = this.#needed
+    const since = (ms: number): string => goDuration(Math.round(clock.monotonic() - ms))
+    const took = `${since(this.#pullsSinceMs ?? this.#beganMs)} (${since(this.#beganMs)} including waiting)`
+    const message =
+      policy !== 'Always' && present
+        ? `Container image "${image}" already present on machine and can be accessed by the pod`
+        : `Successfully pulled image "${image}" in ${took}. Image size: ${bytes} bytes.`
+    tell('Normal', 'Pulled', message)
+  }
+
+  /** Gives the turn back. */
+  end(): void {
+    if (this.#pullsSinceMs !== undefined) this.#options.turns.give()
   }
 
   tellPulling(): void {
-    if (!this.#isTold) this.#options.tell('Normal', 'Pulling', `Pulling image "${this.#image}"`)
+    if (!this.#isTold) this.#options.tell('Normal', 'Pulling', `Pulling image "${this.#needed.image}"`)
     this.#isTold = true
   }
 
@@ -142,6 +154,6 @@ class Attempt {
     this.tellPulling()
     await turns.take()
     this.#pullsSinceMs = clock.monotonic()
-    return pullSecrets.for(this.#pod, this.#image)
+    return pullSecrets.for(this.#pod, this.#needed.image)
   }
 }

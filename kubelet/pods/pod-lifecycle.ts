@@ -251,7 +251,7 @@ export class PodLifecycle {
   }
 
   #createPodSync(hooks: HookRunner): PodSync {
-    const { featureGates, random, runtime, clock, events, metrics, networkProblem, rootDir } = this.#options
+    const { featureGates, random, runtime, clock, events, metrics, networkProblem, rootDir, podFiles } = this.#options
     const { killer, killPod, restartAll } = this.#endings
     const surroundings = this.#surroundings
     const starter = new ContainerStarter({
@@ -267,6 +267,7 @@ export class PodLifecycle {
       resources: (pod, name) => this.#resizes.view(pod).allocated(name),
       onStarted: (type) => metrics.containerStarted(type),
       rootDir,
+      podFiles,
       featureGates,
     })
     return new PodSync({

@@ -18,13 +18,9 @@ export interface ContainerRuntime {
   readonly ownIpc: boolean
   /**
    * Finds an image on this machine, or pulls it from its registry: then `beginPull` is called first, which waits for
-   * the pull's turn and returns the credentials to try. A container with its own command (`hasCommand`) may need no
-   * image. Throws {@link ImageError} if the image is not available.
+   * the pull's turn and returns the credentials to try. Throws {@link ImageError} if the image is not available.
    */
-  resolveImage(
-    image: string,
-    options: { policy: string; hasCommand?: boolean; beginPull?(): Promise<readonly Credentials[]> },
-  ): Promise<ResolvedImage>
+  resolveImage(image: string, options: ImageRequest): Promise<ResolvedImage>
   startSandbox(sandbox: SandboxConfig): Promise<Sandbox>
   /** Ends what is left of the pod's processes and frees its address. Idempotent. */
   stopSandbox(sandboxId: string): Promise<void>
@@ -247,6 +243,14 @@ export interface Credentials {
   username: string
   password: string
   identityToken?: string
+}
+export interface ImageRequest {
+  policy: string
+  /** The container has its own command, and may need no image. */
+  hasCommand?: boolean
+  /** A volume is wanted: only the files of an image count. */
+  isVolume?: boolean
+  beginPull?(): Promise<readonly Credentials[]>
 }
 /** `reason` is the waiting reason: ErrImagePull, ErrImageNeverPull, InvalidImageName. */
 export class ImageError extends Error {

@@ -9,6 +9,8 @@ export interface ContainerMountsOptions {
   /** The container's, for `subPathExpr`. */
   env: Record<string, string>
   volumePath(pod: Pod, volume: Volume): string
+  /** Maps volumes that are images to the folders with their files. */
+  imageFolders: ReadonlyMap<string, string>
 }
 
 type VolumeMount = NonNullable<Container['volumeMounts']>[number]
@@ -22,15 +24,29 @@ export function containerMounts(pod: Pod, container: Container, options: Contain
   return (container.volumeMounts ?? []).map((mount) => {
     const volume = volumes.get(mount.name)
     if (!volume) throw new VolumeError(`cannot find volume "${mount.name}" to mount into container "${container.name}"`)
-    if (volume.image) throw new ImageVolumeError(volume)
-    const root = options.volumePath(pod, volume)
     const subPath = subPathOf(mount, options.env)
+    const containerPath = path.resolve('/', mount.mountPath)
+    if (volume.image)
+      return { containerPath, hostPath: imagePath(volume, subPath, options.imageFolders), readonly: true }
+    const root = options.volumePath(pod, volume)
     return {
-      containerPath: path.resolve('/', mount.mountPath),
+      containerPath,
       hostPath: subPath ? within(root, subPath, { container, volume }) : root,
       readonly: (mount.readOnly ?? false) || readOnlyKinds.some((kind) => volume[kind] !== undefined),
     }
   })
+}
+
+/** Nothing is made in an image: a missing `subPath` is an error, and so is one that leads out of it. */
+function imagePath(volume: Volume, subPath: string, folders: ReadonlyMap<string, string>): string {
+  const folder = folders.get(volume.name)
+  if (folder === undefined) throw new ImageVolumeError(volume, 'this node cannot mount images')
+  try {
+    const root = realpathSync(folder)
+    return inside(root, realpathSync(path.join(root, subPath)))
+  } catch {
+    throw new ImageVolumeError(volume, `it has no ${subPath}`)
+  }
 }
 
 /** The contents of these volumes come from the API and may be changed only there. */

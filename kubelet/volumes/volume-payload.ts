@@ -38,12 +38,10 @@ export type ConfigData = Map<string, Buffer>
 /** A volume that cannot be set up now; the message is told by an event. */
 export class VolumeError extends Error {}
 
-/**
- * The node cannot mount images. A container that mounts one waits, as with a container runtime without this feature.
- */
+/** An image cannot be mounted; the container that mounts it waits. */
 export class ImageVolumeError extends VolumeError {
-  constructor({ name, image }: Volume) {
-    super(`ImageVolumeMountFailed: volume "${name}": image "${image?.reference ?? ''}": this node cannot mount images`)
+  constructor({ name, image }: Volume, why: string) {
+    super(`ImageVolumeMountFailed: volume "${name}": image "${image?.reference ?? ''}": ${why}`)
   }
 }
 

@@ -103,6 +103,34 @@ t.test('an application runs as it is', { skip }, async (t) => {
     )
   })
 
+  await t.test('its files are a volume of others, which they cannot write to', async (t) => {
+    const volumes = [{ name: 'files', image: { reference: 'shop/files:1' } }]
+    const command = ['sh', '-c', 'cat /files/etc/os-release /data/shipped; touch /files/x || echo refused']
+    const volumeMounts = [
+      { name: 'files', mountPath: '/files' },
+      { name: 'files', mountPath: '/data', subPath: 'srv/data' },
+    ]
+    const of = { command, volumeMounts }
+    await client.create(pods, podOf('reader', { ...of, image: 'busybox:1.37' }, { volumes, restartPolicy: 'Never' }), {
+      namespace,
+    })
+    await client.create(pods, podOf('other-reader', of, { volumes, restartPolicy: 'Never' }), { namespace })
+    const reader = await follow('reader')
+    const waiting = await reader.until(
+      ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'ErrImagePull',
+      'waits for its volume',
+    )
+    t.match(waiting.status?.containerStatuses?.[0]?.state?.waiting?.message, /^image "shop\/files:1" is not loaded/)
+    const load = startCommand(t, ['image', 'load', await saved('shop/files:1'), `--state-dir=${stateDir}`])
+    t.equal(await load.ended, 0, load.output())
+    for (const name of ['reader', 'other-reader']) {
+      await (await follow(name)).until(({ status }) => status?.phase === 'Succeeded', 'ends')
+      t.match(await log(name), /^ID=small\nwith the image\ntouch: .*Read-only file system\nrefused\n$/)
+    }
+    const rm = startCommand(t, ['image', 'rm', 'shop/files:1', `--state-dir=${stateDir}`])
+    t.equal(await rm.ended, 0, rm.output())
+  })
+
   await t.test('what the user maps counts more', async (t) => {
     const add = startCommand(t, ['image', 'add', 'shop/*', `--state-dir=${stateDir}`, '--', 'echo', 'mapped'])
     t.equal(await add.ended, 0, add.output())

@@ -4,10 +4,12 @@ import {
   chmodSync,
   existsSync,
   lstatSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -507,12 +509,15 @@ t.test('volume mounts: where on the machine, and whether to be written', async (
   const volumes = [
     { name: 'd', emptyDir: {} },
     { name: 'c', configMap: { name: 'settings' } },
+    { name: 'i', image: { reference: 'files' } },
   ]
+  const image = folder(t)
+  const imageFolders = new Map([['i', image]])
   const mounted = (mount: object) =>
     containerMounts(
       { ...pod, spec: { ...pod.spec, volumes } },
       { name: 'c', volumeMounts: [{ name: 'd', mountPath: '/data/', ...mount }] },
-      { env: { POD: 'p', EMPTY: '', UP: '..', ROOT: '/etc' }, volumePath: () => dir },
+      { env: { POD: 'p', EMPTY: '', UP: '..', ROOT: '/etc' }, volumePath: () => dir, imageFolders },
     )
   t.same(mounted({}), [{ containerPath: '/data', hostPath: dir, readonly: false }])
   t.match(mounted({ readOnly: true }), [{ readonly: true }])
@@ -528,6 +533,15 @@ t.test('volume mounts: where on the machine, and whether to be written', async (
   }
   for (const [subPathExpr, message] of Object.entries(refused)) t.throws(() => mounted({ subPathExpr }), { message })
   t.match(mounted({ subPathExpr: 'a..b/$$(POD)' }), [{ hostPath: path.join(dir, 'a..b/$(POD)') }])
+  mkdirSync(path.join(image, 'sub'))
+  symlinkSync('/etc', path.join(image, 'out'))
+  t.same(mounted({ name: 'i' }), [{ containerPath: '/data', hostPath: realpathSync(image), readonly: true }])
+  t.match(mounted({ name: 'i', subPath: 'sub' }), [{ hostPath: path.join(realpathSync(image), 'sub') }])
+  const failed = (subPath: string) => ({
+    message: `ImageVolumeMountFailed: volume "i": image "files": it has no ${subPath}`,
+  })
+  for (const subPath of ['none', 'out']) t.throws(() => mounted({ name: 'i', subPath }), failed(subPath))
+  t.same(readdirSync(image).sort(), ['out', 'sub'], 'nothing is made in an image')
   t.throws(() => mounted({ name: 'none' }), { message: /cannot find volume "none"/ })
 })
 
@@ -539,7 +553,7 @@ t.test('a folder that a subPath makes has the mode and group of its volume', asy
     containerMounts(
       { ...pod, spec: { ...pod.spec, volumes } },
       { name: 'c', volumeMounts: [{ name: 'd', mountPath: '/data', subPath }] },
-      { env: {}, volumePath: () => dir },
+      { env: {}, volumePath: () => dir, imageFolders: new Map() },
     )[0]?.hostPath ?? ''
   const modeOf = (file: string) => statSync(file).mode & 0o7777
   chmodSync(dir, 0o1777)

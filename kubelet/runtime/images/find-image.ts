@@ -1,7 +1,5 @@
-import { type ContainerRuntime, type Credentials, ImageError, type ResolvedImage } from '../container-runtime.ts'
+import { type Credentials, ImageError, type ImageRequest, type ResolvedImage } from '../container-runtime.ts'
 import type { Images } from './images.ts'
-
-export type ImageRequest = Parameters<ContainerRuntime['resolveImage']>[1]
 
 /** Brings images from registries to where {@link Images} finds them. Throws {@link ImageError}. */
 export interface Pulls {
@@ -27,7 +25,8 @@ export async function findImage(
   try {
     await pulls.pull(image, await beginPull())
   } catch (error) {
-    if (!(error instanceof ImageError) || isThere || !images.standIns || hasRegistry(image)) throw error
+    if (!(error instanceof ImageError) || isThere || options.isVolume || !images.standIns || hasRegistry(image))
+      throw error
     throw new ImageError(error.reason, `${error.message}; ${found.message}`)
   }
   return { ...images.resolve(image, options), present: false }

@@ -8,8 +8,11 @@ import { type ImageName, parseImageName, spellings } from './image-name.ts'
 export interface Images {
   /** Built-in names, and containers' own commands, stand for programs of this machine. */
   readonly standIns: boolean
-  /** Throws {@link ImageError}. With a command of its own a container needs no mapping: it runs the host's program. */
-  resolve(image: string, options?: { hasCommand?: boolean }): ResolvedImage
+  /**
+   * Throws {@link ImageError}. With a command of its own a container needs no mapping: it runs the host's program. A
+   * volume needs an image with files.
+   */
+  resolve(image: string, options?: { hasCommand?: boolean; isVolume?: boolean }): ResolvedImage
   /** All entries, in the order in which they are asked: of several with a command the first one counts. */
   entries(): KnownEntry[]
   /** Returns the entries that match this image. Throws {@link ImageError} if the name is not an image's. */
@@ -54,7 +57,8 @@ export function createImages(
 
   return {
     standIns,
-    resolve(image, { hasCommand = false } = {}) {
+    resolve(image, { hasCommand = false, isVolume = false } = {}) {
+      if (isVolume) return volumeOf(image, loaded)
       if (image.startsWith('/')) return resolved(image, { command: [image], path: [] })
       const found = entriesFor(image)
       const stopSignal = found.find((entry) => entry.stopSignal)?.stopSignal
@@ -90,6 +94,12 @@ export function createImages(
       loaded?.onChange(listener)
     },
   }
+}
+
+function volumeOf(image: string, loaded: LoadedImages | undefined): ResolvedImage {
+  const found = loaded?.find(parseImageName(image))
+  if (found) return found
+  throw new ImageError('ErrImagePull', `image "${image}" is not loaded: load it with kubestage image load`)
 }
 
 const builtInFor = ({ repository }: ImageName): KnownEntry[] =>

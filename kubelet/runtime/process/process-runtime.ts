@@ -12,6 +12,7 @@ import {
   type ContainerUsage,
   type ExecOptions,
   type ExecResult,
+  type ImageRequest,
   type PodAddressing,
   type PodLimits,
   type PodSocket,
@@ -28,7 +29,7 @@ import {
   type StreamedExecOptions,
 } from '../container-runtime.ts'
 import { whyNotExecutable, whyNoWorkingDir } from '../executable.ts'
-import { findImage, type ImageRequest, type Pulls } from '../images/find-image.ts'
+import { findImage, type Pulls } from '../images/find-image.ts'
 import type { Images } from '../images/images.ts'
 import { Boot } from './boot.ts'
 import type { Cgroups, GroupOwner } from './cgroups/cgroups.ts'
