@@ -12,8 +12,9 @@ const PODS = 'pods'
 const CONTAINERS = 'containers'
 export const nodeLogFolders = (rootDir: string): string[] =>
   [PODS, CONTAINERS].map((name) => path.join(nodeLogs(rootDir), name))
+export const podLogDirs = (rootDir: string): string => path.join(nodeLogs(rootDir), PODS)
 export const podLogDir = (rootDir: string, { metadata }: Pod): string =>
-  path.join(nodeLogs(rootDir), PODS, `${metadata.namespace}_${metadata.name}_${metadata.uid}`)
+  path.join(podLogDirs(rootDir), `${metadata.namespace}_${metadata.name}_${metadata.uid}`)
 
 /** A symbolic link, which leads from `path` to `target`. */
 export interface Link {

@@ -1,8 +1,8 @@
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { Pod } from '../../shared/api/types.ts'
-import { podDir, podLogDir, VOLUMES } from '../pod/folders.ts'
+import { podDir, podLogDir, podLogDirs, VOLUMES } from '../pod/folders.ts'
 import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { RuntimeCache } from '../runtime/runtime-cache.ts'
 import { isRunning, type RuntimePod } from '../runtime/runtime-pod.ts'
@@ -13,7 +13,7 @@ export interface PodCleanup {
   remove(pod: Pod): Promise<void>
   /**
    * Ends pods that were deleted while no kubelet was running; there is no object any more that could give a grace
-   * period.
+   * period. What a kubelet that was killed had not yet removed of others is removed.
    */
   endOrphans(found: Map<string, RuntimePod>, known: Set<string>): Promise<void>
 }
@@ -47,6 +47,10 @@ export function createPodCleanup(options: PodCleanupOptions): PodCleanup {
       await removeTree(podLogDir(rootDir, pod))
     },
     async endOrphans(found, known) {
+      // What is there now is not that of a pod which comes meanwhile.
+      const left = options.podFiles
+        ? foldersOf(rootDir, (uid) => !known.has(uid) && !found.get(uid)?.sandboxes.length)
+        : []
       await Promise.all(
         [...found].map(async ([uid, { sandboxes, containers }]) => {
           const [sandbox] = sandboxes
@@ -63,6 +67,16 @@ export function createPodCleanup(options: PodCleanupOptions): PodCleanup {
           }
         }),
       )
+      for (const folder of left) await removeTree(folder)
     },
   }
 }
+
+/** Returns the folders of pods, with those of their logs, whose UIDs are meant. */
+function foldersOf(rootDir: string, isMeant: (uid: string) => boolean): string[] {
+  const uids = namesIn(podDir(rootDir, '')).filter(isMeant)
+  const logs = namesIn(podLogDirs(rootDir)).filter((name) => isMeant(name.split('_')[2] ?? ''))
+  return [...uids.map((uid) => podDir(rootDir, uid)), ...logs.map((name) => path.join(podLogDirs(rootDir), name))]
+}
+
+const namesIn = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : [])
