@@ -97,6 +97,10 @@ export const kubeletOptions = {
     help: "Whether each pod has a network of its own, or shares the machine's",
   }),
   ...serviceOptions,
+  neighbours: option(path, {
+    default: '',
+    help: 'Folder in which nodes of one machine find the networks of each other (default: there are none)',
+  }),
   hiddenPaths: option(names, {
     default: [],
     help: 'Files and folders that no container sees, beside --root-dir, --kubeconfig and the key of --tls-private-key-file',

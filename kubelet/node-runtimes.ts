@@ -72,6 +72,7 @@ async function createProcesses({ config, clock, log }: RuntimeOptions, images: N
     nodeIP: config.nodeIp,
     supervised: config.supervised,
     ownNetworks,
+    neighbours: config.neighbours,
     hidden: secretPlaces(config),
     layerBytes: quantityValue(config.containerLayerSize),
     cgroups,

@@ -55,6 +55,7 @@ export function writeKubeletFiles({ settings, state, clusterRoot, pki, urls, tim
     isolation: settings.isolation,
     network: settings.network,
     endpointLag: `${settings.endpointLag}ms`,
+    neighbours: join(clusterRoot, 'networks'),
     hostFiles: settings.hostFiles,
     hiddenPaths: [clusterRoot, ...databaseFiles(settings)],
     allowedUnsafeSysctls: settings.allowedUnsafeSysctls,

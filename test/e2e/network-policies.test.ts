@@ -1,4 +1,4 @@
-/** NetworkPolicies with `--network pod`: two namespaces, and real connections between their pods. */
+/** NetworkPolicies with `--network pod`: two namespaces on two nodes, and real connections between their pods. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import t from 'tap'
 import { possibleIsolation } from '../../kubelet/runtime/process/index.ts'
@@ -24,6 +24,7 @@ const pod = (name: string, namespace: string, command: string[]) => ({
   kind: 'Pod',
   metadata: { name, namespace, labels: { app: name } },
   spec: {
+    nodeName: namespace === 'one' ? 'node-1' : 'node-2',
     terminationGracePeriodSeconds: 1,
     restartPolicy: name === 'early' ? 'Never' : 'Always',
     containers: [
@@ -72,7 +73,8 @@ t.test('policies', async (t) => {
   if (!kubectl) return skipOrFail(t, 'no kubectl')
   if (spawnSync('nft', ['--version']).status !== 0) return skipOrFail(t, 'no nft: install nftables')
   if (process.getuid?.() !== 0) return skipOrFail(t, 'rules of networks need root')
-  const cluster = await startTestCluster(t, '--network=pod', `--cluster-cidr=${ownPodRange}`)
+  const range = ownPodRange.replace(/\d+\.0\/24$/, (end) => `${Number.parseInt(end, 10) & ~1}.0/23`)
+  const cluster = await startTestCluster(t, '--nodes=2', '--network=pod', `--cluster-cidr=${range}`)
   const run = (args: string[], input?: string): string =>
     execFileSync(kubectl.file, [`--kubeconfig=${cluster.kubeconfig}`, ...args], {
       encoding: 'utf8',
@@ -115,6 +117,7 @@ t.test('policies', async (t) => {
     return run(['get', 'pod', name, '-n', namespace, '-o', 'jsonpath={.status.podIP}'])
   }
   const [one, two] = [ipOf('one/web'), ipOf('two/web')]
+  t.not(one.split('.')[2], two.split('.')[2], 'pods of two nodes')
   const [http, more, other] = [`${one}:80`, `${one}:81`, `${two}:80`]
   const none = { [http]: 'no', [more]: 'no' }
   const every = { [http]: 'yes', [more]: 'yes' }

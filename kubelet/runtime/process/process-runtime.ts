@@ -77,6 +77,8 @@ export interface ProcessRuntimeOptions {
   capabilities: RuntimeCapabilities
   /** Pods have a network of their own. */
   ownNetworks?: boolean
+  /** Names the folder in which nodes of this machine find the networks of each other. */
+  neighbours?: string
   /** Files and folders that no container sees, beside `rootDir`. Absolute. */
   hidden?: readonly string[]
   /** Limits what a container's own layer holds; by default to half of the machine's memory. */
@@ -121,7 +123,7 @@ class ProcessRuntime implements ContainerRuntime {
   #isClosed = false
 
   constructor(options: ProcessRuntimeOptions, Networks: typeof PodNetworks | undefined) {
-    const { rootDir, clock, supervised, nodeIP, capabilities, warn } = options
+    const { rootDir, clock, supervised, nodeIP, capabilities, neighbours, warn } = options
     const store = new RecordStore(runtimeDir(rootDir))
     this.#options = options
     this.#store = store
@@ -129,7 +131,8 @@ class ProcessRuntime implements ContainerRuntime {
     // Non-root users cannot enter a PID namespace with a process that is to be signalled.
     const shares = capabilities.isolation === 'pod' && !ordinaryIdentity()
     this.ownIpc = shares
-    if (Networks) this.network = new Networks({ root: store.root, clock, shim, warn: (message) => warn(message, {}) })
+    if (Networks)
+      this.network = new Networks({ root: store.root, clock, shim, neighbours, warn: (message) => warn(message, {}) })
     this.#sandboxes = new Sandboxes({ store, clock, nodeIP, shares, shim, networks: this.network })
     this.#cgroups = options.cgroups
     const cgroups = options.cgroups && {

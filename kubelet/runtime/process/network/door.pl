@@ -10,6 +10,7 @@
 #   pod NAMESPACE ADDRESS GATEWAY SETTING…   the network of a pod in this namespace; settings are `net/name=value`
 #   link NAME ADDRESS NETWORK BITS GATEWAY   a way between the machine, where it has this name, address and route, and the bridge
 #   services NAME NETWORK BITS GATEWAY ADDRESS OWNER   the machine's route to the range of Services, by this link of it
+#   neighbour FILE NODE NETWORK BITS NODE NETWORK BITS   a way to the network of another node, which this file is; own words first
 #   rules FILE                     rules of nftables, as commands of nft
 #   sets FILE                      writes what their sets have into a file, as JSON
 #   connect HOST PORT MS [NAMESPACE]   a connection; from the node, or from within this namespace
@@ -144,6 +145,28 @@ sub service_route {
   return ask_kernel($machine, 1, far_route($end, $gateway, $network, $bits, $address, $metric)) || fails("the route to $network/$bits");
 }
 
+# A pair of links of their own: the machine need not forward between its nodes, which firewalls such as Docker's forbid.
+sub neighbour {
+  my ($file, @words) = @_;
+  my ($own, $other) = ([@words[0 .. 2]], [@words[3 .. 5]]);
+  my ($near, $far) = map { 'to' . unpack('H8', inet_aton($_->[0])) } $other, $own;
+  my $here = any_socket();
+  return 1 if index_of($near, $here);
+  open(my $namespace, '<', $file) or return fails('the network of another node');
+  my ($socket, $there) = within($namespace, sub { (netlink(), any_socket()) }) or return fails('the network of another node');
+  ask_kernel($node, 0, new_pair({ name => $near }, { name => $far, namespace => $namespace })) or return fails('the link to another node');
+  my $end = index_of($far, $there);
+  my $is_made = $end && ask_kernel($socket, 0, set_link({ index => $end }), way_to($end, $own, $other->[0]))
+    && ask_kernel($node, 0, way_to(index_of($near, $here), $other, $own->[0]));
+  return $is_made || fails('the route to another node');
+}
+sub way_to {
+  my ($index, $to, $source) = @_;
+  my ($gateway, $network, $bits) = @$to;
+  # Without an address of the link, that of a Service would ask for the gateway, which has the same.
+  return (new_address($index, $source, 32), link_route($index, $gateway, 32, $source), far_route($index, $gateway, $network, $bits, $source, 0));
+}
+
 sub any_socket { socket(my $socket, AF_INET, SOCK_DGRAM, 0) or return undef; return $socket }
 # Of a link in the network in which the socket lies: SIOCGIFINDEX.
 sub index_of {
@@ -215,7 +238,7 @@ sub server {
 }
 
 my %build = (bridge => \&bridge, address => \&address, pod => \&pod, rules => \&rules, sets => \&sets, link => \&machine_link,
-  services => \&service_route, marked => \&marked);
+  services => \&service_route, marked => \&marked, neighbour => \&neighbour);
 my %make = (
   connect => \&begin_connection,
   listen => sub { server($_[0], 'net.Server', SOCK_STREAM, @_[1, 2, 3]) },

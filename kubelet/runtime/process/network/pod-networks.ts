@@ -18,6 +18,7 @@ import type { ShimConnection } from '../shim/connection.ts'
 import { Door } from './door.ts'
 import { HostPorts } from './host-ports.ts'
 import { forwardFrom, linkName, ownerOf, whyNoLink, whyNoServices } from './machine-link.ts'
+import { meetNeighbours } from './neighbours.ts'
 
 export interface PodNetworksOptions {
   /** The folder of the runtime; the link to the machine is named after it. */
@@ -25,6 +26,8 @@ export interface PodNetworksOptions {
   clock: Clock
   shim(): ShimConnection
   warn(message: string): void
+  /** Names the folder in which nodes of this machine find each other; absent: there are none. */
+  neighbours?: string
 }
 
 /** What the shim calls the node's own network; those of pods are called as their sandboxes. */
@@ -207,6 +210,8 @@ export class PodNetworks implements NodeNetwork {
       this.#options.warn(`this machine reaches pods only by kubectl and the kubelet, not at their addresses: ${why}`)
     this.#why = why
     await this.#route(door)
+    const { neighbours, shim } = this.#options
+    if (neighbours) await meetNeighbours(door, neighbours, { file: await shim().network(NODE), range })
   }
 
   async #route(door: Door): Promise<string | undefined> {
