@@ -37,7 +37,7 @@ async function perform(t: Test, stage: Stage, name: string, play: Play): Promise
     await stage.diagnose(t)
     t.fail(String(error))
   }
-  await stage.kubectl(['delete', '-f', manifest])
+  await stage.kubectl(['delete', '-f', manifest, '--ignore-not-found'])
   await stage.kubectl(['delete', 'pvc', '--all']) // those of a StatefulSet stay, as in any cluster
   const isGone = (): boolean => JSON.stringify(stage.footprint()) === JSON.stringify(before)
   await until(isGone, { what: 'everything to be gone', timeoutMs: 30_000 }).catch(() => undefined)

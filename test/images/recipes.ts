@@ -193,9 +193,9 @@ export const recipes: readonly Recipe[] = [
   },
 ]
 
-/** Programs with which tests ask: curl, and clients of databases. */
+/** Programs with which tests ask: curl, and clients of databases; psql, without the Perl around it. */
 export const client: Recipe = {
   name: 'kubestage.test/client:1',
   packages: [['curl'], ['redis-tools', 'postgresql-client-15']],
-  config: { Env: env(), Cmd: ['sleep', 'infinity'] },
+  config: { Env: [`PATH=/usr/lib/postgresql/15/bin:${path}`], Cmd: ['sleep', 'infinity'] },
 }

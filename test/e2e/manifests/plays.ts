@@ -87,7 +87,7 @@ export const plays: Readonly<Record<string, Play>> = {
     const form =
       'weblog_title=Our+shop&user_name=admin&admin_password=correct&admin_password2=correct&pw_weak=1&admin_email=a%40example.com'
     t.match(await stage.ask('curl', '-sS', '-d', form, 'http://wordpress/wp-admin/install.php?step=2'), 'Success')
-    t.match(await stage.get('http://wordpress/index.php'), 'Our shop', 'its database answers')
+    t.match(await stage.get('http://wordpress/wp-login.php'), 'Our shop', 'its database answers')
   },
 
   async 'redis-chart'(t, stage) {
