@@ -7,24 +7,35 @@ import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
 import { noDebian } from '../images/debian-packages.ts'
 import { type Play, plays } from './manifests/plays.ts'
-import { manifestOf, Stage } from './manifests/stage.ts'
+import { manifestOf, Stage, type Who, whyNoOrdinaryUser } from './manifests/stage.ts'
 
 t.setTimeout(1_800_000)
 const sample = 'nginx,guestbook,etcd,cronjob'
 const wanted = process.env.MANIFESTS ?? sample
 const chosen = Object.entries(plays).filter(([name]) => wanted === 'all' || wanted.split(',').includes(name))
 
-t.test('ordinary manifests', async (t) => {
-  const possible = await possibleIsolation({ rootDir: t.testdir() })
-  if (possible.files !== 'own' || process.getuid?.() !== 0) return skipOrFail(t, 'needs root and namespaces')
-  const kubectl = findKubectls().at(-1)
-  if (!kubectl) return skipOrFail(t, 'no kubectl')
-  if (spawnSync('nft', ['--version']).status !== 0) return skipOrFail(t, 'no nft: install nftables')
-  const why = noDebian()
-  if (why) return skipOrFail(t, why)
-  const stage = await Stage.start(t, kubectl.file)
-  for (const [name, play] of chosen) await t.test(name, (t) => perform(t, stage, name, play))
-})
+/** What an ordinary user has not: a port of the machine below 1024. */
+const needRoot = ['ingress-nginx']
+
+for (const who of ['root', 'ordinary user'] as const)
+  t.test(`as ${who}`, async (t) => {
+    const possible = await possibleIsolation({ rootDir: t.testdir() })
+    if (possible.files !== 'own' || process.getuid?.() !== 0) return skipOrFail(t, 'needs root and namespaces')
+    const kubectl = findKubectls().at(-1)
+    if (!kubectl) return skipOrFail(t, 'no kubectl')
+    if (spawnSync('nft', ['--version']).status !== 0) return skipOrFail(t, 'no nft: install nftables')
+    const why = noDebian() ?? (who === 'root' ? undefined : whyNoOrdinaryUser())
+    if (why) return skipOrFail(t, why)
+    const stage = await Stage.start(t, kubectl.file, who)
+    for (const [name, play] of chosenFor(who)) await t.test(name, (t) => perform(t, stage, name, play))
+  })
+
+/** The suite plays one manifest as an ordinary user. */
+function chosenFor(who: Who): [string, Play][] {
+  if (who === 'root') return chosen
+  const possible = chosen.filter(([name]) => !needRoot.includes(name))
+  return process.env.MANIFESTS ? possible : possible.slice(0, 1)
+}
 
 async function perform(t: Test, stage: Stage, name: string, play: Play): Promise<void> {
   const manifest = manifestOf(name)

@@ -1,15 +1,18 @@
-import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
+import { chownSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
-import { repository, startCommand, startTestCluster, type TestCluster } from '../../harness/cluster.ts'
+import { type CommandRun, cli, repository, startProgram } from '../../harness/cluster.ts'
 import { ownPodRange } from '../../harness/own-pod-range.ts'
+import { scratchFolder } from '../../harness/scratch.ts'
 import { type UntilOptions, until } from '../../harness/until.ts'
 import { debianImage, type Recipe } from '../../images/debian-image.ts'
 import { client, recipes } from '../../images/recipes.ts'
 
 const run = promisify(execFile)
+const nobody = 65_534
+const ordinaryUser = join(repository, 'test', 'harness', 'ordinary-user.pl')
 const asker = {
   apiVersion: 'v1',
   kind: 'Pod',
@@ -17,20 +20,31 @@ const asker = {
   spec: { containers: [{ name: 'main', image: client.name }], terminationGracePeriodSeconds: 0 },
 }
 
+/** How the programs of a cluster are started: those of root as they are, those of an ordinary user by another program. */
+export type Who = 'root' | 'ordinary user'
+
 /** A cluster in which manifests are applied as users do it, and a pod that asks them. */
 export class Stage {
-  private readonly cluster: TestCluster
+  private readonly who: Who
+  private readonly stateDir: string
+  private readonly command: CommandRun
   private readonly kubectlFile: string
   private readonly loaded = new Set<string>()
 
-  private constructor(cluster: TestCluster, kubectlFile: string) {
-    this.cluster = cluster
+  private constructor(who: Who, stateDir: string, command: CommandRun, kubectlFile: string) {
+    this.who = who
+    this.stateDir = stateDir
+    this.command = command
     this.kubectlFile = kubectlFile
   }
 
-  static async start(t: Test, kubectlFile: string): Promise<Stage> {
-    const cluster = await startTestCluster(t, '--network=pod', `--cluster-cidr=${ownPodRange}`)
-    const stage = new Stage(cluster, kubectlFile)
+  static async start(t: Test, kubectlFile: string, who: Who): Promise<Stage> {
+    const stateDir = scratchFolder(t, 'manifests')
+    if (who === 'ordinary user') chownSync(stateDir, nobody, nobody)
+    const flags = ['--port=0', '--network=pod', '--pull-images=never', `--cluster-cidr=${ownPodRange}`]
+    const command = startAs(t, who, stateDir, ['up', ...flags])
+    await command.printed('is ready', 120_000)
+    const stage = new Stage(who, stateDir, command, kubectlFile)
     await stage.load(t, client)
     await stage.kubectl(['apply', '-f', '-'], JSON.stringify(asker))
     await stage.kubectl(['wait', '--for=condition=Ready', 'pod/asker', '--timeout=60s'])
@@ -51,13 +65,15 @@ export class Stage {
   private async load(t: Test, recipe: Recipe): Promise<void> {
     if (this.loaded.has(recipe.name)) return
     this.loaded.add(recipe.name)
-    const load = startCommand(t, ['image', 'load', await debianImage(recipe), `--state-dir=${this.cluster.stateDir}`])
+    const load = startAs(t, this.who, this.stateDir, ['image', 'load', '-'], await debianImage(recipe))
     if ((await load.ended) !== 0) throw new Error(load.output())
   }
 
   /** Runs kubectl, which has to succeed, and returns what it prints. */
   async kubectl(args: readonly string[], input?: string): Promise<string> {
-    const running = run(this.kubectlFile, [`--kubeconfig=${this.cluster.kubeconfig}`, ...args], { timeout: 180_000 })
+    const running = run(this.kubectlFile, [`--kubeconfig=${join(this.stateDir, 'kubeconfig')}`, ...args], {
+      timeout: 180_000,
+    })
     running.child.stdin?.end(input)
     return (await running).stdout.trim()
   }
@@ -84,11 +100,12 @@ export class Stage {
 
   /** Counts what the node's pods have of the machine. */
   footprint(): { processes: number; mounts: number; networks: number; volumes: string[] } {
-    const { stateDir } = this.cluster
-    const shim = Number(readFileSync(join(stateDir, 'kubelet', 'runtime', 'shim.pid'), 'utf8'))
+    const { stateDir } = this
+    // The file of its number is of no use: the cluster may have numbers of its own.
+    const [guard = 0, shim = 0] = processesOf('shim.pl', join(stateDir, 'kubelet', 'runtime'))
     const links = readdirSync(`/proc/${shim}/fd`).map((fd) => linkOf(`/proc/${shim}/fd/${fd}`))
     return {
-      processes: descendants(shim),
+      processes: descendants(guard),
       mounts: readFileSync('/proc/self/mountinfo', 'utf8')
         .split('\n')
         .filter((line) => line.includes(stateDir)).length,
@@ -104,8 +121,22 @@ export class Stage {
     t.comment(await ask('get', 'events', '-A', '--field-selector=type=Warning'))
     for (const name of (await ask('get', 'pods', '-o', 'name')).split('\n'))
       t.comment(name, await ask('logs', '--all-containers', '--tail=20', name))
-    t.comment(this.cluster.process.output().split('\n').slice(-40).join('\n'))
+    t.comment(this.command.output().split('\n').slice(-40).join('\n'))
   }
+}
+
+/** Runs `kubestage …` as somebody, with a file as its input. */
+function startAs(t: Test, who: Who, stateDir: string, words: string[], input = '/dev/null'): CommandRun {
+  const kubestage = [process.execPath, cli, ...words, `--state-dir=${stateDir}`]
+  const program = who === 'root' ? kubestage : ['perl', ordinaryUser, ...kubestage]
+  const variables = { HOME: stateDir, TMPDIR: stateDir }
+  return startProgram(t, ['-c', 'exec "$@" <"$0"', input, ...program], { node: 'bash', variables })
+}
+
+/** Says why no cluster of an ordinary user can be started from here. */
+export function whyNoOrdinaryUser(): string | undefined {
+  const { status, stderr } = spawnSync('perl', [ordinaryUser, process.execPath, cli, '--version'], { encoding: 'utf8' })
+  return status === 0 ? undefined : `nobody cannot run kubestage in a user namespace here: ${stderr}`
 }
 
 export const manifestOf = (name: string): string => join(repository, 'examples', 'manifests', `${name}.yaml`)
@@ -126,9 +157,25 @@ const foldersIn = (folder: string): string[] => {
   }
 }
 
+const processes = (): string[] => readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+
+/** Those with both in their command line, oldest first. */
+const processesOf = (program: string, folder: string): number[] =>
+  processes()
+    .filter((pid) => {
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+        return line.includes(program) && line.includes(folder)
+      } catch {
+        return false // it has ended
+      }
+    })
+    .map(Number)
+    .sort((a, b) => a - b)
+
 function descendants(pid: number): number {
   const children = new Map<number, number[]>()
-  for (const name of readdirSync('/proc').filter((one) => /^\d+$/.test(one))) {
+  for (const name of processes()) {
     try {
       const parent = Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${name}/stat`, 'utf8'))?.[1])
       children.set(parent, [...(children.get(parent) ?? []), Number(name)])

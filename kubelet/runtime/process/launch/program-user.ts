@@ -3,6 +3,7 @@ import os from 'node:os'
 import type { WantedUser } from '../../container-runtime.ts'
 import { ordinaryIdentity } from '../view/identity.ts'
 import type { Step } from '../view/steps.ts'
+import { hasUsers } from '../view/users-here.ts'
 
 /** Says which user a container's processes run as, and which home folder they have. */
 export interface ProgramUser {
@@ -37,15 +38,6 @@ export const userSteps = ({ uid, groups }: ProgramUser): Step[] => [['user', Str
 
 /** True if processes can be another user's: not where the kubelet is an ordinary user, or alone in its namespace. */
 export const canSwitchUser = (): boolean => !ordinaryIdentity() && hasUsers()
-
-/** A user namespace may have no user but the kubelet's own. */
-let usersKnown: boolean | undefined
-function hasUsers(): boolean {
-  usersKnown ??= readOrNothing('/proc/self/uid_map')
-    .split('\n')
-    .some((line) => Number(line.trim().split(/\s+/)[2] ?? 0) >= 65_536)
-  return usersKnown
-}
 
 function readOrNothing(file: string): string {
   try {

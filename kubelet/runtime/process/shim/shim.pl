@@ -341,21 +341,23 @@ sub spawn_within {
 sub namespace {
   my ($kind, $name) = @_;
   return $kept{$kind}{$name} if $kept{$kind}{$name};
-  my $made = $> == 0 ? made_by_us($kind) : made_by_child($kind);
+  my $made = may_come_back($kind) ? made_by_us($kind) : made_by_child($kind);
   $kept{$kind}{$name} = $made if $made;
   return $made;
 }
+# Only who has rights in the namespaces of the machine comes back to them: not an ordinary user, nor root of a user namespace.
+sub may_come_back { my ($kind) = @_; $> == 0 && ask('setns', fileno $own{$kind}, $NEW{$kind}) }
 sub made_by_us {
   my ($kind) = @_;
   ask('unshare', $NEW{$kind}) or return undef;
   my $is_open = open(my $namespace, '<', "/proc/self/ns/$kind");
   return ask('setns', fileno $own{$kind}, $NEW{$kind}) && $is_open ? $namespace : undef;
 }
-# An ordinary user gets them in a user namespace, which we enter for good with the first one; from there is no way back to the
+# An ordinary user gets them in a user namespace of its own, which we enter for good with the first one; from there is no way back to the
 # machine's own.
 sub made_by_child {
   my ($kind) = @_;
-  $own_users ||= ask('unshare', $NEW_USERS) && !defined take_steps('identity', 4, ($> + 0) x 2, ($) + 0) x 2) or return undef;
+  $own_users ||= $> == 0 || ask('unshare', $NEW_USERS) && !defined take_steps('identity', 4, ($> + 0) x 2, ($) + 0) x 2) or return undef;
   pipe(my $told, my $telling) && pipe(my $waiting, my $release) && defined(my $child = fork) or return undef;
   if (!$child) {
     syscall($number{prctl}, 1, 9, 0, 0, 0);

@@ -6,6 +6,7 @@ import { devices, machineIsReadOnly, ownGroups, proc, type Roots, sys } from './
 import { mountPoints } from './mount-points.ts'
 import { realPlace } from './real-place.ts'
 import { flags, ifPossible, mount, type Step, tmpfs } from './steps.ts'
+import { mayMakeDevices } from './users-here.ts'
 import type { ContainerView, HostMount, ViewMount } from './view.ts'
 
 const newMountNamespace = 0x00020000
@@ -87,7 +88,7 @@ function ownFiles(view: ContainerView): Step[] {
     tmpfs(scratch, layerBytes ? `mode=0755,size=${layerBytes}` : 'mode=0755'),
     ['within', scratch],
     ...layer('upper', '/', 'root'),
-    ...devices(roots, { areMade: true }),
+    ...devices(roots, { areMade: mayMakeDevices() }),
     ...proc(roots, view.processes),
     ...sys(roots),
     ...ownGroups(roots, view),

@@ -1,6 +1,7 @@
 import type { ImageRoot } from '../../container-runtime.ts'
 import { devices, machineIsReadOnly, ownGroups, proc, type Roots, sys } from './kernel-files.ts'
 import { flags, mount, type Step, tmpfs } from './steps.ts'
+import { mayMakeDevices } from './users-here.ts'
 import type { ContainerView, ViewMount } from './view.ts'
 
 const { bind, recursive, remount, readOnly } = flags
@@ -23,7 +24,7 @@ export function imageFiles(view: ContainerView, { folder, volumes }: ImageRoot):
     ['layer', folder, 'root', `lowerdir=${escaped(folder)},upperdir=upper,workdir=upper.work`],
     ['pivot', 'root'],
     ...['/dev', '/proc', '/sys'].map((path): Step => ['directory', path]),
-    ...devices(roots, { areMade: !identity }),
+    ...devices(roots, { areMade: !identity && mayMakeDevices() }),
     ...proc(roots, processes),
     ...sys(roots),
     ...ownGroups(roots, view),

@@ -22,7 +22,7 @@ const deviceNumbers: Readonly<Record<string, readonly [major: number, minor: num
 }
 const deviceLinks = { fd: '', stdin: '/0', stdout: '/1', stderr: '/2' }
 
-/** Makes `/dev`, as container runtimes do. An ordinary user makes no devices, and gets the machine's. */
+/** Makes `/dev`, as container runtimes do. In a user namespace none can be made, and these are the machine's. */
 export function devices({ root, machine }: Roots, { areMade }: { areMade: boolean }): Step[] {
   const dev = `${root}/dev`
   return [
