@@ -25,6 +25,8 @@ export interface ApiServerConfig {
   kubeletClient: KubeletCredentials
   /** Signs the tokens of service accounts. */
   serviceAccountKey: KeyPairSource
+  /** Sets the issuer of these tokens. By default it is the server's own URL, and of several servers their Service's. */
+  serviceAccountIssuer?: string
   /** Sets the range of cluster IPs, such as 10.96.0.0/16. */
   serviceCidr: string
   /** Sets what /version announces, such as `v1.36.3`. By default it is the version that all answers follow. */

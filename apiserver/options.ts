@@ -48,6 +48,13 @@ export const apiServerOptions = {
   tlsSan: option(names, { default: [], help: 'More names and addresses that clients reach it by; repeatable' }),
   controlPlaneEndpoint: controlPlaneEndpointOption,
   serviceCidr: option(cidr, { default: '10.96.0.0/16', help: 'Range of cluster IPs' }),
+  serviceAccountIssuer: option(
+    { ...text, placeholder: 'URL' },
+    {
+      default: '',
+      help: "Issuer of ServiceAccount tokens; by default the server's URL, or the Service's where pods reach that alone",
+    },
+  ),
   kubernetesVersion: option(kubernetesVersion, {
     default: 'v1.36.3',
     help: 'What /version announces; everything else is as in v1.36.3',

@@ -123,7 +123,7 @@ function contextOf({
   const { registry, objects, authorization } = engine
   const kubelet = createKubeletProxy(config.kubeletClient)
   const accountTokens = new TokenIssuer({
-    issuer: () => several?.issuer ?? `https://${config.host}:${transport.port}`,
+    issuer: () => config.serviceAccountIssuer || several?.issuer || `https://${config.host}:${transport.port}`,
     keyPair: config.serviceAccountKey,
     lookup: objects.lookup,
     clock,

@@ -14,7 +14,7 @@ import { type ControlPlane, firstAddress, startControlPlane } from './control-pl
 import { explainListening } from './explain-listening.ts'
 import type { Guardian } from './guardian.ts'
 import { type NodeNames, nodeNames } from './node-names.ts'
-import { freeClusterCidr } from './pod-range.ts'
+import { podNetworkOf } from './pod-range.ts'
 import type { ClusterSettings } from './settings.ts'
 import { nodeDirectory, openStateDirectory, type StateDirectory } from './state-directory.ts'
 import type { ApiServers, OtherServer } from './supervisor/api-servers.ts'
@@ -99,7 +99,7 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
     ...settings,
     ...etcd?.access,
     controllers: options.controllers ?? settings.controllers,
-    clusterCidr: settings.clusterCidr || (settings.network === 'pod' ? freeClusterCidr() : ''),
+    ...(settings.network === 'pod' && podNetworkOf(settings)),
     plugins: options.plugins,
     volumesDir: state.volumes,
     pki,

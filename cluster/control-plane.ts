@@ -28,6 +28,7 @@ export interface ControlPlaneOptions extends Partial<Limits>, Partial<ElectionFl
   /** 0 takes a free one. */
   port: number
   http2?: Http2Choice
+  serviceAccountIssuer?: string
   serviceCidr: string
   featureGates: FeatureGates
   corsAllowedOrigins?: readonly string[]
@@ -107,13 +108,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     tls: { cert: pki.apiServer.cert, key: pki.apiServer.key, clientCa: pki.ca.cert },
     kubeletClient: kubeletCredentials(pki, authorityIn(options.kubeletCertificateAuthority)),
     serviceAccountKey: pki.serviceAccountKey,
-    serviceCidr: options.serviceCidr,
-    featureGates: options.featureGates,
-    corsAllowedOrigins: options.corsAllowedOrigins,
+    ...seenByClients(options),
     limits: limitsOf(options),
     ...keptTerminations(options),
     disabledAdmissionPlugins: options.controllers === false ? ['ServiceAccount'] : [],
-    kubernetesVersion: options.kubernetesVersion,
     journal: options.journal,
     plugins: options.plugins,
     clock,
@@ -208,6 +206,12 @@ function authorityIn(file = ''): string | undefined {
   } catch (error) {
     throw new ConfigError(`--kubelet-certificate-authority: ${(error as Error).message}`)
   }
+}
+
+/** What clients of the server see of it, whatever it stores. */
+function seenByClients(options: ControlPlaneOptions) {
+  const { kubernetesVersion, serviceAccountIssuer, serviceCidr, featureGates, corsAllowedOrigins } = options
+  return { kubernetesVersion, serviceAccountIssuer, serviceCidr, featureGates, corsAllowedOrigins }
 }
 
 /** In a file or etcd they outlive restarts, and so are kept longer; either way they are in memory, too. */

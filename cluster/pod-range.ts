@@ -1,9 +1,20 @@
 import { machineRoutes, type Route } from '../kubelet/runtime/process/network/machine-link.ts'
 import { AddressRange } from '../shared/api/address-range.ts'
+import { serviceUrl } from '../shared/pki/cluster-pki.ts'
 
 /** As kubeadm's users mostly choose, and what follows. */
 const FIRST = 244
 const LAST = 254
+
+/** Fills in what a cluster needs whose pods have networks of their own. */
+export function podNetworkOf({ clusterCidr, serviceAccountIssuer }: Settings): Settings {
+  return { clusterCidr: clusterCidr || freeClusterCidr(), serviceAccountIssuer: serviceAccountIssuer || serviceUrl }
+}
+
+interface Settings {
+  clusterCidr: string
+  serviceAccountIssuer: string
+}
 
 /** Returns the first range for the pods of a cluster to which this machine has no route yet. */
 export function freeClusterCidr(routes: readonly Route[] = machineRoutes()): string {

@@ -21,7 +21,7 @@ interface Parts {
  * Every server has the same issuer, so that a token from one server is valid at the others. kubeadm sets the same
  * value.
  */
-export const issuer = 'https://kubernetes.default.svc.cluster.local'
+export { serviceUrl as issuer } from '../../shared/pki/cluster-pki.ts'
 
 export const adjusted = async (config: ApiServerConfig, storage: Storage): Promise<ApiServerConfig> => ({
   ...config,

@@ -40,6 +40,8 @@ const serviceNames = [
   'kubernetes.default.svc',
   'kubernetes.default.svc.cluster.local',
 ]
+/** The URL by which every pod reaches the API server. */
+export const serviceUrl = 'https://kubernetes.default.svc.cluster.local'
 const masters = 'system:masters'
 
 /** The cluster's certificates, kept in `directory`; missing, expired and no longer fitting ones are made. */

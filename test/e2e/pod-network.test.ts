@@ -25,6 +25,7 @@ const server = (code: number, words: string) => [
 ]
 const readinessProbe = { httpGet: { path: '/', port: 80 }, periodSeconds: 1 }
 const askApi = `const fs = require('fs'); const at = '/var/run/secrets/kubernetes.io/serviceaccount/'; const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env; require('https').get({ host, port, path: '/apis', ca: fs.readFileSync(at + 'ca.crt'), headers: { authorization: 'Bearer ' + fs.readFileSync(at + 'token') } }, (answer) => { console.log(host, answer.statusCode); process.exit() })`
+const askIssuer = `const fs = require('fs'); const at = '/var/run/secrets/kubernetes.io/serviceaccount/'; const token = fs.readFileSync(at + 'token', 'utf8'); const { iss } = JSON.parse(Buffer.from(token.split('.')[1], 'base64url')); require('https').get(iss + '/.well-known/openid-configuration', { ca: fs.readFileSync(at + 'ca.crt'), headers: { authorization: 'Bearer ' + token } }, (answer) => { console.log(iss, answer.statusCode); process.exit() })`
 
 t.test('a cluster whose pods have networks', async (t) => {
   const possible = await possibleIsolation({ rootDir: t.testdir() })
@@ -77,6 +78,8 @@ t.test('a cluster whose pods have networks', async (t) => {
   t.equal(inPod('bad', ...ask(good.status?.podIP)).trim(), 'good', 'a pod reaches another')
   t.equal(inPod('good', ...ask('127.0.0.1')).trim(), 'good', 'exec is in the network of the pod')
   t.equal(inPod('good', process.execPath, '-e', askApi).trim(), '10.96.0.1 200', 'a pod reaches the API server')
+  const issuer = 'https://kubernetes.default.svc.cluster.local'
+  t.equal(inPod('good', process.execPath, '-e', askIssuer).trim(), `${issuer} 200`, 'and who signs its token')
   t.equal(inPod('good', 'cat', '/proc/sys/net/ipv4/ip_local_port_range').trim(), '4000\t4100')
   t.match(inPod('good', 'cat', '/etc/hosts'), `${good.status?.podIP}\tgood\n`)
   const fromMachine = (ip = ''): Promise<string> =>
