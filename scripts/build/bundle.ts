@@ -21,6 +21,7 @@ const programs = [
  * takes nothing.
  */
 const large = [
+  'cluster/cluster.ts',
   'cli/cluster/up.ts',
   'cli/cluster/wants-guardian.ts',
   'cli/programs/apiserver.ts',
@@ -46,8 +47,25 @@ const large = [
   'apiserver/http/plugins/extension.ts', // and with it the compilers of schemas
 ]
 
-/** What a program loads before any other file of `large`: the program itself, unless this table names a file. */
-const loadedFirst: Readonly<Record<string, string>> = { 'library/index.ts': 'library/start-cluster.ts' }
+/** Files of `large` that commands load without a server. */
+const withoutServer = [
+  'cluster/cluster.ts',
+  'cli/cluster/wants-guardian.ts',
+  'cli/programs/kubelet.ts',
+  'cli/join/index.ts',
+  'cli/rehearse/index.ts',
+  'cli/storage/index.ts',
+  'shared/config/schema-mistakes.ts',
+  'cluster/supervisor/local-etcd.ts',
+  'apiserver/storage/sqlite/sqlite.ts',
+  'apiserver/storage/etcd/open.ts',
+]
+
+/** What a program has loaded before a file of `large`: itself, or the server. */
+function loadedFirst(program: string, file: string): string {
+  if (program === 'library/index.ts') return 'library/start-cluster.ts'
+  return program !== 'cli/main.ts' || withoutServer.includes(file) ? program : 'cluster/cluster.ts'
+}
 
 /** Packages that are loaded as they are installed; all others become part of the programs. */
 export const notBundled: readonly string[] = ['re2js', '@kubernetes/client-node']
@@ -115,7 +133,7 @@ export async function bundle(folder: string, external: readonly string[]): Promi
       entryNames: '[name]',
       chunkNames: '[name]-[hash]',
       splitting: true,
-      plugins: [sources(top, loadedFirst[program] ?? program), elsewhere(top), leftOut],
+      plugins: [sources(top, (file) => loadedFirst(program, file)), elsewhere(top), leftOut],
     })
   })
   const ofPackages = Object.entries(sharedPackages).map(([name, contents]) =>
@@ -140,17 +158,18 @@ const inAscii = (text: string): string =>
   text.replace(/[^\0-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /**
- * `top`: the way from the program's folder to the one of all. Each file of `large` imports `first`, which is loaded
- * already, so that esbuild puts all that `first` needs into one file. Otherwise it makes a file for each set of large
- * files that share something: a start read a hundred.
+ * `top`: the way from the program's folder to the one of all. Each file of `large` imports what `firstOf` names, which
+ * is loaded already, so that esbuild puts all that this needs into one file. Otherwise it makes a file for each set of
+ * large files that share something: a start read a hundred.
  */
-function sources(top: string, first: string): Plugin {
+function sources(top: string, firstOf: (file: string) => string): Plugin {
   return {
     name: 'sources',
     setup({ onLoad }) {
       onLoad({ filter: /\.ts$/ }, ({ path }) => {
         const file = relative('.', path)
-        const imports = large.includes(file) && file !== first ? `import '${resolve(first)}'\n` : ''
+        const first = large.includes(file) ? firstOf(file) : file
+        const imports = first === file ? '' : `import '${resolve(first)}'\n`
         const source = imports + readFileSync(path, 'utf8')
         return {
           contents: withPlaces(withLateImports(source, file), `${top}/${file.replace(/\.ts$/, '.js')}`),
