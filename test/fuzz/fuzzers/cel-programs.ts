@@ -2,7 +2,7 @@
  * Expressions of all functions of all libraries, three deep, on texts and lists of up to 1 MB: none takes a second of CPU
  * time or 200 MB. What upstream's limits let pass must be paid for before it is made.
  */
-import { compile } from '../../../apiserver/cel/environment.ts'
+import { compile, type Program } from '../../../apiserver/cel/environment.ts'
 import { CelError } from '../../../apiserver/cel/errors.ts'
 import { schemaType } from '../../../apiserver/cel/json-values.ts'
 import { BOOL, BYTES, type CelType, INT, listOf, mapOf, STRING, TIMESTAMP } from '../../../apiserver/cel/types.ts'
@@ -10,7 +10,7 @@ import { ProgramGenerator } from '../../cel/program-generator.ts'
 import type { Fuzzer } from '../fuzzer.ts'
 import { Random } from '../random.ts'
 
-const MOST_CPU_MICROSECONDS = 1_000_000
+const MOST_MILLISECONDS = 1_000
 const MOST_BYTES = 200_000_000
 const LARGEST = 1_000_000
 
@@ -134,18 +134,26 @@ export const celPrograms: Fuzzer = {
       const self = someObject(random)
       const compiled = compile(source, new Map([['self', type]]))
       if ('phase' in compiled) return
-      const heap = process.memoryUsage()
-      const started = process.cpuUsage()
-      try {
-        compiled.program({ self })
-      } catch (error) {
-        if (!(error instanceof CelError)) throw new Error(`${source}: ${error instanceof Error ? error.stack : error}`)
-      }
-      const { user, system } = process.cpuUsage(started)
-      const { heapUsed, external } = process.memoryUsage()
-      const bytes = heapUsed + external - heap.heapUsed - heap.external
-      if (user + system > MOST_CPU_MICROSECONDS) throw new Error(`${source}: ${(user + system) / 1_000} ms of CPU time`)
-      if (bytes > MOST_BYTES) throw new Error(`${source}: ${bytes} bytes`)
+      let spent = evaluated(source, compiled.program, self)
+      // A second time shows what the program itself takes: in the first, garbage of other programs may be collected.
+      if (spent.milliseconds > MOST_MILLISECONDS || spent.bytes > MOST_BYTES)
+        spent = evaluated(source, compiled.program, self)
+      if (spent.milliseconds > MOST_MILLISECONDS) throw new Error(`${source}: ${spent.milliseconds} ms of CPU time`)
+      if (spent.bytes > MOST_BYTES) throw new Error(`${source}: ${spent.bytes} bytes`)
     },
   }),
+}
+
+/** Evaluates a program; what it takes of CPU time and of memory. Throws for errors that are not CEL's own. */
+function evaluated(source: string, program: Program, self: unknown): { milliseconds: number; bytes: number } {
+  const heap = process.memoryUsage()
+  const started = process.cpuUsage()
+  try {
+    program({ self })
+  } catch (error) {
+    if (!(error instanceof CelError)) throw new Error(`${source}: ${error instanceof Error ? error.stack : error}`)
+  }
+  const { user, system } = process.cpuUsage(started)
+  const { heapUsed, external } = process.memoryUsage()
+  return { milliseconds: (user + system) / 1_000, bytes: heapUsed + external - heap.heapUsed - heap.external }
 }
