@@ -1,5 +1,5 @@
 /** Literals that can be no value of what they are passed to are refused before anything runs. */
-import { patternError } from '../../schema/re2.ts'
+import { patternError, patternWeight } from '../../schema/re2.ts'
 import type { Call, Expr } from '../ast.ts'
 import { CelError } from '../errors.ts'
 import { compileProgram } from '../program.ts'
@@ -7,10 +7,17 @@ import type { Problem } from '../source-error.ts'
 import { type CelType, isSame, printType, unwrapped } from '../types.ts'
 import { formatProblem } from './format.ts'
 
+/** No budget pays for what a definition compiles: that is in proportion to its text. */
+const LIGHT = 2_000
+const LIGHT_PER_CHARACTER = 12
+/** What is wrong with a pattern; a heavy one is compiled, and paid, when the expression runs. */
+const literalPatternError = (pattern: string): string | undefined =>
+  patternWeight(pattern) <= LIGHT + LIGHT_PER_CHARACTER * pattern.length ? patternError(pattern) : undefined
+
 const CHECKS: Record<string, (call: Call, argument: unknown) => boolean> = {
   duration: (call) => conversionProblem(call) === undefined,
   timestamp: (call) => conversionProblem(call) === undefined,
-  matches: (_call, pattern) => typeof pattern !== 'string' || patternError(pattern) === undefined,
+  matches: (_call, pattern) => typeof pattern !== 'string' || literalPatternError(pattern) === undefined,
 }
 
 /** `mixed`: within what string.format takes, where items of one list may have several types. */
@@ -77,7 +84,7 @@ function constantProblem(call: Call): string | undefined {
   const argument = call.args.at(-1)
   if (argument?.kind !== 'literal') return undefined
   if ((call.name === 'find' || call.name === 'findAll') && typeof argument.value === 'string')
-    return patternError(argument.value)
+    return literalPatternError(argument.value)
   return CONVERSIONS.has(call.name) && call.target === undefined ? conversionProblem(call) : undefined
 }
 /** What the conversion of a literal says; undefined: it succeeds. */

@@ -3,6 +3,7 @@ import t from 'tap'
 import { rulesOf } from '../../../apiserver/apiextensions/cel/rule-check.ts'
 import type { CustomResourceDefinition } from '../../../apiserver/apiextensions/custom-resource-definition.ts'
 import { validateDefinition } from '../../../apiserver/apiextensions/validity/spec-rules.ts'
+import { compile } from '../../../apiserver/cel/environment.ts'
 import type { JSONSchemaProps } from '../../../apiserver/schema/json-schema.ts'
 import { errorBody } from '../../../apiserver/validation/field-error.ts'
 import { defaultWorkLimits } from '../../../apiserver/work-limits.ts'
@@ -137,6 +138,17 @@ t.test('an estimate refuses a new schema, and not one that was accepted before',
   t.strictSame(refused(definition(800), definition(800)), [])
   t.equal(refused(definition(900), definition(800)).length, 1)
   t.equal(refused(definition(5_000), definition(5_000)).length, 2, 'but all rules together are bounded')
+})
+
+t.test('a definition compiles no pattern that is much larger than its text', async (t) => {
+  const started = process.cpuUsage()
+  const repeated = Array.from({ length: 10 }, (_, index) => `self.s.matches("${'a{1000}'.repeat(200 + index)}")`)
+  const categories = `self.s.find("${'[^\\\\pL\\\\d]'.repeat(11_000)}") == ""`
+  t.match(check([...repeated, categories], { s: 'a' }), [STOPPED])
+  const { user } = process.cpuUsage(started)
+  t.ok(user < 1_000_000, `${user} µs`)
+  const wrong = compile('"a".matches("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9")', new Map())
+  t.match(wrong, { text: /invalid matches argument/ }, 'others are compiled')
 })
 
 t.test('ordinary rules run as before', async (t) => {
