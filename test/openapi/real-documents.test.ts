@@ -85,7 +85,7 @@ const real = readRecording()
 
 t.test('there are the documents that a real server has', async (t) => {
   t.same(Object.keys(ours.v3).sort(), Object.keys(real.v3).sort())
-  t.same(additionsFound, [
+  const added = [
     'apis/kubestage.dev',
     'apis/kubestage.dev/v1',
     'dev.kubestage.v1.LostRequests',
@@ -97,7 +97,8 @@ t.test('there are the documents that a real server has', async (t) => {
     'io.k8s.api.core.v1.PreStopHandler',
     'io.k8s.api.core.v1.TerminationReasonDelivery',
     ...addedFields.map((names) => names.join('.')),
-  ])
+  ]
+  t.same(additionsFound, added.sort())
 })
 
 for (const part of ['v2', 'v3', 'schemas'] as (keyof Facts)[]) {
