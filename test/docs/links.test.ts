@@ -99,11 +99,11 @@ function codeOf({ file, prose, blocks }: Page): { at: string; text: string }[] {
 /** Flags of other programs: kubectl, Helm, the benchmark, Node, and the programs that envtest starts. */
 const flagsOfOthers = [
   ...['--field-selector', '--force', '--grace-period', '--raw', '--reason', '--server-side'],
-  '--profile',
+  ...['--profile', '--rounds', '--only'],
   '--no-parallel-scavenge',
   '--kubestage-controllers',
   '--bump-revision',
-  ...['--version', '--enable-admission-plugins', '--runtime-config', '--kube-apiserver'],
+  ...['--version', '--enable-admission-plugins', '--runtime-config', '--kube-apiserver', '--enable-aggregator-routing'],
 ]
 
 t.test('flags that stand alone', async (t) => {
