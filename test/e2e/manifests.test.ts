@@ -10,7 +10,7 @@ import { type Play, plays } from './manifests/plays.ts'
 import { manifestOf, Stage, type Who, whyNoOrdinaryUser } from './manifests/stage.ts'
 
 t.setTimeout(1_800_000)
-const sample = 'nginx,guestbook,etcd,cronjob'
+const sample = 'nginx,etcd,cronjob'
 const wanted = process.env.MANIFESTS ?? sample
 const chosen = Object.entries(plays).filter(([name]) => wanted === 'all' || wanted.split(',').includes(name))
 
