@@ -32,15 +32,23 @@ export function createKeptImages(
   }
   for (const pattern of removed.filter(isAsBefore)) images.remove(pattern)
   for (const entry of added.reverse()) if (isAsBefore(entry.pattern)) images.add(entry)
-  images.onChange(() => {
+  const changes = (): string => {
     const entries = images.entries()
     const there = new Set(entries.map(({ pattern }) => pattern))
-    const changes: Changes = {
+    const found: Changes = {
       added: entries.filter(({ origin }) => origin === 'added').map(({ origin, ...entry }) => entry),
       removed: configured.map(({ pattern }) => pattern).filter((pattern) => !there.has(pattern)),
       configured,
     }
-    writePrivately(file, `${JSON.stringify(changes)}\n`)
+    return `${JSON.stringify(found)}\n`
+  }
+  let kept = changes()
+  // Images of the store change as well, also when the whole folder is removed, which a write would make again.
+  images.onChange(() => {
+    const now = changes()
+    if (now === kept) return
+    kept = now
+    writePrivately(file, now)
   })
   return images
 }

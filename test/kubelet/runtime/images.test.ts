@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { entrypointOf } from '../../../kubelet/runtime/images/entrypoint.ts'
@@ -65,6 +65,18 @@ t.test('images that come and go while containers run', async (t) => {
   t.same(alsoAdded.resolve('app:2').entrypoint, ['/bin/newer'])
   writeFileSync(file, '{')
   t.same(createKeptImages(map, file).resolve('web:1').entrypoint, ['/bin/web'], 'a damaged file changes nothing')
+})
+
+t.test('a store of images that goes with its folder makes no file there', async (t) => {
+  const file = path.join(t.testdir(), 'gone', 'images.json')
+  const listeners: (() => void)[] = []
+  const loaded = { find: () => undefined, onChange: (listener: () => void) => void listeners.push(listener) }
+  const images = createKeptImages({ commands: {}, paths: {} }, file, loaded)
+  t.equal(listeners.length, 1)
+  for (const tell of listeners) tell()
+  t.notOk(existsSync(path.dirname(file)))
+  images.add({ pattern: 'app:2', command: ['/bin/new'] })
+  t.ok(existsSync(file))
 })
 
 t.test('what a container would run', async (t) => {
