@@ -1,4 +1,4 @@
-import { holdingOf } from '../shared/api/service-holding.ts'
+import { holdingOf } from '../shared/api/services/service-holding.ts'
 import type { Service } from '../shared/api/types.ts'
 import { chargeQuotaIn } from './admission/charge-quota.ts'
 import { admissionPlugins } from './admission/plugins.ts'

@@ -1,6 +1,6 @@
 import { apiVersionOf } from '../shared/api/api-version.ts'
-import { mayHoldLarge, parseStored } from '../shared/api/exact-json.ts'
-import type { StatusError } from '../shared/api/status-error.ts'
+import { mayHoldLarge, parseStored } from '../shared/api/json/exact-json.ts'
+import type { StatusError } from '../shared/api/status/status-error.ts'
 import type { KubeObject, WatchEvent } from '../shared/api/types.ts'
 import type { ApiContext } from './http/api-context.ts'
 import { objectEncoder } from './http/encode/watch-encoder.ts'

@@ -5,7 +5,7 @@
 import { X509Certificate } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import { badRequest } from '../shared/api/status-errors.ts'
+import { badRequest } from '../shared/api/status/status-errors.ts'
 import type { InjectedAnswer, InjectedRequest } from '../shared/http/injected-request.ts'
 import type { ApiServerConfig } from './config.ts'
 import type { ApiContext } from './http/api-context.ts'

@@ -1,5 +1,5 @@
 import type { V1ClusterRole, V1PolicyRule } from '@kubernetes/client-node'
-import { fromSelectorObject, matchesLabels } from '../shared/api/label-selector.ts'
+import { fromSelectorObject, matchesLabels } from '../shared/api/selectors/label-selector.ts'
 import type { Wire, WithMeta } from '../shared/api/types.ts'
 import { clusterRoles } from '../shared/client/resources.ts'
 import { tellFailures } from '../shared/concurrency/loop-failures.ts'

@@ -2,7 +2,7 @@ import type { KubeObject } from '../shared/api/types.ts'
 import type { Client, Resource } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import type { Log } from '../shared/log/log.ts'
-import type { Informers } from './informers.ts'
+import type { Informers } from './informers/informers.ts'
 
 /** Runs a control loop. The loop starts when the object is created. */
 export interface Controller {

@@ -1,4 +1,4 @@
-import { ignoreNotFound } from '../shared/api/status-error.ts'
+import { ignoreNotFound } from '../shared/api/status/status-error.ts'
 import type { Event, ObjectMeta } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import { events } from '../shared/client/resources.ts'

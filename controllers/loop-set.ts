@@ -2,7 +2,7 @@ import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import type { Log } from '../shared/log/log.ts'
 import type { ApiResources, Controller, ControllerContext } from './controller.ts'
-import { createInformers } from './informers.ts'
+import { createInformers } from './informers/informers.ts'
 
 export type { Controller, ControllerContext } from './controller.ts'
 export { createEventRecorder, type EventRecorder } from './event-recorder.ts'

@@ -1,9 +1,9 @@
-import { AddressRange } from '../shared/api/address-range.ts'
+import { AddressRange } from '../shared/api/services/address-range.ts'
 import type { Node } from '../shared/api/types.ts'
 import { nodes as nodesResource } from '../shared/client/resources.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
-import type { TrimmedNode } from './trimmed-node.ts'
+import type { TrimmedNode } from './informers/trimmed-node.ts'
 
 /** As upstream's `--node-cidr-mask-size`. */
 const NODE_BITS = 24

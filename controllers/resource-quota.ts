@@ -1,7 +1,7 @@
 import type { V1ResourceQuotaSpec, V1ResourceQuotaStatus } from '@kubernetes/client-node'
-import { hasEnded } from '../shared/api/pod-phase.ts'
-import { addLists, maskList, type ResourceList } from '../shared/api/resource-list.ts'
-import { isStatus } from '../shared/api/status-error.ts'
+import { hasEnded } from '../shared/api/pods/pod-phase.ts'
+import { addLists, maskList, type ResourceList } from '../shared/api/quantities/resource-list.ts'
+import { isStatus } from '../shared/api/status/status-error.ts'
 import type { KubeObject, Wire } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { Informer } from '../shared/client/informer.ts'
@@ -12,8 +12,8 @@ import { createWorkQueue, type WorkQueue } from '../shared/concurrency/work-queu
 import { isInScopes } from '../shared/quota/scopes.ts'
 import { countedBy, type GroupResource, namesCountedBy, usageOf } from '../shared/quota/usage.ts'
 import type { ApiResource, ApiResources, Controller, ControllerContext } from './controller.ts'
-import type { Informers, Metadata } from './informers.ts'
-import type { TrimmedPod } from './trimmed-pod.ts'
+import type { Informers, Metadata } from './informers/informers.ts'
+import type { TrimmedPod } from './informers/trimmed-pod.ts'
 
 interface Quota extends KubeObject {
   spec?: Wire<V1ResourceQuotaSpec>

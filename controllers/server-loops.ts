@@ -1,12 +1,12 @@
 import type { Client } from '../shared/client/client.ts'
-import { bootstrap } from './bootstrap.ts'
 import { ensureClusterInfo } from './bootstrap-tokens/cluster-info.ts'
 import { ensureJoinPolicy } from './bootstrap-tokens/join-policy.ts'
 import type { Controller, ControllerContext } from './controller.ts'
-import { startFlowSchemaController } from './flow-schemas.ts'
-import { startKubernetesService } from './kubernetes-service.ts'
-import { startServerConfigMaps } from './server-config-maps.ts'
-import { startServiceIPAddresses } from './service-ip-addresses.ts'
+import { bootstrap } from './server-objects/bootstrap.ts'
+import { startFlowSchemaController } from './server-objects/flow-schemas.ts'
+import { startKubernetesService } from './server-objects/kubernetes-service.ts'
+import { startServerConfigMaps } from './server-objects/server-config-maps.ts'
+import { startServiceIPAddresses } from './services/service-ip-addresses.ts'
 
 /** Holds what an API server publishes about itself. */
 export interface ServerFacts {

@@ -1,5 +1,5 @@
-import { ignoreNotFound } from '../shared/api/status-error.ts'
-import type { Job } from '../shared/api/workloads.ts'
+import { ignoreNotFound } from '../shared/api/status/status-error.ts'
+import type { Job } from '../shared/api/workloads/workloads.ts'
 import { jobs as jobsResource } from '../shared/client/resources.ts'
 import { parseTime } from '../shared/clock/timestamp.ts'
 import { tellFailures } from '../shared/concurrency/loop-failures.ts'

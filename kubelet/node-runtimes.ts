@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { quantityValue } from '../shared/api/quantity.ts'
+import { quantityValue } from '../shared/api/quantities/quantity.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { ConfigError } from '../shared/config/option.ts'
 import type { Logger } from '../shared/log/log.ts'

@@ -1,7 +1,7 @@
 /** AdmissionReview of admission.k8s.io/v1 and v1beta1. Upstream: webhook/request/admissionreview.go. */
 
 import { apiVersionOf } from '../../shared/api/api-version.ts'
-import { toJson } from '../../shared/api/exact-json.ts'
+import { toJson } from '../../shared/api/json/exact-json.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import type { AdmissionAttributes, OperationOptions } from '../registry/admission-plugin.ts'
 import { seenObjects } from './seen-object.ts'

@@ -1,4 +1,4 @@
-import { forbidden } from '../../shared/api/status-errors.ts'
+import { forbidden } from '../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { readRequestedSubject } from '../../shared/pki/signing-request.ts'
 import type { Access } from '../auth/access.ts'

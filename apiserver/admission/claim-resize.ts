@@ -1,5 +1,5 @@
-import { compareQuantities } from '../../shared/api/quantity.ts'
-import { forbidden } from '../../shared/api/status-errors.ts'
+import { compareQuantities } from '../../shared/api/quantities/quantity.ts'
+import { forbidden } from '../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { Lookup } from '../kind/lookup.ts'
 import type { AdmissionPlugin } from '../registry/admission-plugin.ts'

@@ -1,4 +1,4 @@
-import { forbidden, notFound } from '../../shared/api/status-errors.ts'
+import { forbidden, notFound } from '../../shared/api/status/status-errors.ts'
 import type { Lookup } from '../kind/lookup.ts'
 import type { AdmissionPlugin } from '../registry/admission-plugin.ts'
 

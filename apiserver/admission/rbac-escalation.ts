@@ -1,4 +1,4 @@
-import { forbidden, notFound } from '../../shared/api/status-errors.ts'
+import { forbidden, notFound } from '../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { Access } from '../auth/access.ts'
 import type { PolicyRule } from '../auth/rbac/policy-rule.ts'

@@ -1,4 +1,4 @@
-import { forbidden } from '../../shared/api/status-errors.ts'
+import { forbidden } from '../../shared/api/status/status-errors.ts'
 import type { Pod, PodSpec, ServiceAccount } from '../../shared/api/types.ts'
 import { namesInPod } from '../auth/pod-references.ts'
 import type { Lookup } from '../kind/lookup.ts'

@@ -1,5 +1,5 @@
-import { parseStored } from '../../shared/api/exact-json.ts'
-import { forbidden } from '../../shared/api/status-errors.ts'
+import { parseStored } from '../../shared/api/json/exact-json.ts'
+import { forbidden } from '../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { encodeObject } from '../kind/encode-object.ts'
 import type { ConversionWebhook, ResourceDefinition, Strategy } from '../kind/resource-definition.ts'

@@ -1,4 +1,4 @@
-import { toJson } from '../../shared/api/exact-json.ts'
+import { toJson } from '../../shared/api/json/exact-json.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { Logger } from '../../shared/log/log.ts'

@@ -1,4 +1,4 @@
-import { asUntyped } from '../../shared/api/exact-json.ts'
+import { asUntyped } from '../../shared/api/json/exact-json.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { applyDefaults, type ForbiddenNulls, maxDefaultBytes } from '../schema/defaulting.ts'
 import type { JSONSchemaProps, JsonObject } from '../schema/json-schema.ts'

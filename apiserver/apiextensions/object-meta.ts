@@ -1,4 +1,4 @@
-import { parseExact, toJson } from '../../shared/api/exact-json.ts'
+import { parseExact, toJson } from '../../shared/api/json/exact-json.ts'
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import {
   additionalOf,

@@ -1,4 +1,4 @@
-import { StatusError } from '../../shared/api/status-error.ts'
+import { StatusError } from '../../shared/api/status/status-error.ts'
 import type { User } from '../kind/user.ts'
 import { refusal } from './refusal.ts'
 import type { Attributes, Authenticator, Authorizer, Credentials, Decision } from './types.ts'

@@ -1,4 +1,4 @@
-import { StatusError } from '../../shared/api/status-error.ts'
+import { StatusError } from '../../shared/api/status/status-error.ts'
 import type { User } from '../kind/user.ts'
 import { decide } from './chain.ts'
 import { actingAs, type WantedUser } from './impersonation.ts'

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { badRequest } from '../../shared/api/status-errors.ts'
+import { badRequest } from '../../shared/api/status/status-errors.ts'
 import type { User } from '../kind/user.ts'
 
 /** The user that a request wants to act as, before authorization. */

@@ -1,4 +1,4 @@
-import { type FieldSelector, parseFieldSelector } from '../../shared/api/field-selector.ts'
+import { type FieldSelector, parseFieldSelector } from '../../shared/api/selectors/field-selector.ts'
 import type { NodeRelations } from './node-relations.ts'
 import { clusterRoles } from './rbac/bootstrap/cluster-roles.ts'
 import { ruleOf } from './rbac/bootstrap/rows.ts'

@@ -1,4 +1,4 @@
-import { claimNames } from '../../shared/api/pod-claims.ts'
+import { claimNames } from '../../shared/api/pods/pod-claims.ts'
 import type { Container, Pod } from '../../shared/api/types.ts'
 
 /**

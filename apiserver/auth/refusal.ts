@@ -1,4 +1,4 @@
-import { StatusError } from '../../shared/api/status-error.ts'
+import { StatusError } from '../../shared/api/status/status-error.ts'
 import type { Attributes, RequestedResource } from './types.ts'
 
 /** Returns the 403 (Forbidden) for a refused request, in upstream's words. */

@@ -1,4 +1,4 @@
-import { parseFieldSelector } from '../../shared/api/field-selector.ts'
+import { parseFieldSelector } from '../../shared/api/selectors/field-selector.ts'
 import type { Attributes } from '../auth/types.ts'
 import { traitsOf } from '../kind/subresource-traits.ts'
 import type { User } from '../kind/user.ts'

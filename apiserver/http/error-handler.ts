@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { StatusError } from '../../shared/api/status-error.ts'
-import { badRequest, internalError, requestEntityTooLarge } from '../../shared/api/status-errors.ts'
+import { StatusError } from '../../shared/api/status/status-error.ts'
+import { badRequest, internalError, requestEntityTooLarge } from '../../shared/api/status/status-errors.ts'
 import type { Logger } from '../../shared/log/log.ts'
 import { StorageFullError, StorageUnavailableError, ValueTooLargeError } from '../storage/storage.ts'
 import { boundedStatus } from './encode/bounded-status.ts'

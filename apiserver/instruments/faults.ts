@@ -1,4 +1,4 @@
-import { badRequest, notFound } from '../../shared/api/status-errors.ts'
+import { badRequest, notFound } from '../../shared/api/status/status-errors.ts'
 import { durationMs } from '../../shared/config/option-types.ts'
 import { traitsOf } from '../kind/subresource-traits.ts'
 import { Chance } from './chance.ts'

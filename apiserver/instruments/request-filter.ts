@@ -1,4 +1,4 @@
-import { badRequest } from '../../shared/api/status-errors.ts'
+import { badRequest } from '../../shared/api/status/status-errors.ts'
 import { suggestion } from '../../shared/config/option-types.ts'
 
 /** Holds the facts about a request that a filter can ask for. */

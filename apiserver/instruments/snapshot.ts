@@ -1,5 +1,5 @@
-import { noteStored } from '../../shared/api/exact-json.ts'
-import { badRequest } from '../../shared/api/status-errors.ts'
+import { noteStored } from '../../shared/api/json/exact-json.ts'
+import { badRequest } from '../../shared/api/status/status-errors.ts'
 import { isOfMachine, isSnapshot, type Snapshot } from '../storage/snapshot.ts'
 import type { Entry, Storage } from '../storage/storage.ts'
 

@@ -1,5 +1,5 @@
 import { apiVersionOf } from '../../shared/api/api-version.ts'
-import { plainError, requestEntityTooLarge } from '../../shared/api/status-errors.ts'
+import { plainError, requestEntityTooLarge } from '../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { type ApplyRequest, apply, type FieldWrite, updateManagedFields } from '../patch/apply.ts'
 import type { ManagedFieldsEntry } from '../patch/managed-fields.ts'

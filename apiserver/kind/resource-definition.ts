@@ -1,4 +1,4 @@
-import type { ServiceHolding } from '../../shared/api/service-holding.ts'
+import type { ServiceHolding } from '../../shared/api/services/service-holding.ts'
 import type { TerminationRequest } from '../../shared/api/termination.ts'
 import type { DeleteOptions, KubeObject, ObjectMeta } from '../../shared/api/types.ts'
 import type { FeatureGates } from '../../shared/config/feature-gates.ts'

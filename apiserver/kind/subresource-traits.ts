@@ -1,4 +1,4 @@
-import { ownValue } from '../../shared/api/own-value.ts'
+import { ownValue } from '../../shared/api/json/own-value.ts'
 
 /**
  * Describes the endpoint of a subresource where it differs from others. A name means the same for every kind:

@@ -1,4 +1,4 @@
-import type { StatusError } from '../../shared/api/status-error.ts'
+import type { StatusError } from '../../shared/api/status/status-error.ts'
 
 /** In place of an object's form in another version, while no webhook could convert it. */
 export class Unconverted {

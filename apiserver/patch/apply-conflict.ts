@@ -1,4 +1,4 @@
-import { StatusError } from '../../shared/api/status-error.ts'
+import { StatusError } from '../../shared/api/status/status-error.ts'
 import { causeBytes } from '../validation/cut-text.ts'
 import { identifier, type ManagedFieldsEntry } from './managed-fields.ts'
 import { type FieldsV1, paths } from './structured-merge/fields.ts'

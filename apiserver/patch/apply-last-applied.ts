@@ -1,4 +1,4 @@
-import { parseExact } from '../../shared/api/exact-json.ts'
+import { parseExact } from '../../shared/api/json/exact-json.ts'
 import { copy, isMap, type JsonMap } from '../values/json-map.ts'
 import type { ManagedKind } from './managed-kind.ts'
 import { ownableType } from './managed-kind.ts'

@@ -1,4 +1,4 @@
-import { StatusError } from '../../shared/api/status-error.ts'
+import { StatusError } from '../../shared/api/status/status-error.ts'
 import { copy, equals, type JsonMap } from '../values/json-map.ts'
 import { applyConflict, type Conflict } from './apply-conflict.ts'
 import { lastAppliedFields, withLastApplied } from './apply-last-applied.ts'

@@ -1,4 +1,4 @@
-import { toJson } from '../../shared/api/exact-json.ts'
+import { toJson } from '../../shared/api/json/exact-json.ts'
 import { type FieldsV1, sorted } from './structured-merge/fields.ts'
 
 /** A set of fields with its JSON, made once for all objects of a shape. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { parseExact, toJson } from '../../shared/api/exact-json.ts'
+import { parseExact, toJson } from '../../shared/api/json/exact-json.ts'
 import { jsonValues } from '../validation/body-values.ts'
 import { defaultWorkLimits } from '../work-limits.ts'
 

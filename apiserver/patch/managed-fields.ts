@@ -1,4 +1,4 @@
-import { toJson } from '../../shared/api/exact-json.ts'
+import { toJson } from '../../shared/api/json/exact-json.ts'
 import { knownJson } from '../values/recurring.ts'
 import type { EncodedFields } from './encoded-fields.ts'
 import { type FieldsV1, isEmpty, isFields, noFields, sorted, unionAll } from './structured-merge/fields.ts'

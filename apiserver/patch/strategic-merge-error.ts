@@ -1,4 +1,4 @@
-import { StatusError } from '../../shared/api/status-error.ts'
+import { StatusError } from '../../shared/api/status/status-error.ts'
 import { printType, printValue } from './structured-merge/go-print.ts'
 
 /** The patch is malformed in a way that the server answers as the client's mistake. */

@@ -1,4 +1,4 @@
-import { exactInteger } from '../../shared/api/exact-json.ts'
+import { exactInteger } from '../../shared/api/json/exact-json.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { ProtobufError, WireReader, type WireType } from '../../shared/protobuf/wire-reader.ts'
 import type { BodyValues } from '../validation/body-values.ts'

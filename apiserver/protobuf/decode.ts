@@ -3,7 +3,7 @@
  * client would have sent. What Go writes on the wire though it is empty is there too; the decoder of JSON bodies takes
  * it out again.
  */
-import { parseExact } from '../../shared/api/exact-json.ts'
+import { parseExact } from '../../shared/api/json/exact-json.ts'
 import { ProtobufError, WireReader } from '../../shared/protobuf/wire-reader.ts'
 import { BodyValues, jsonValues } from '../validation/body-values.ts'
 import { type JsonMap, put } from '../values/json-map.ts'

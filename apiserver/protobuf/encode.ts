@@ -1,5 +1,5 @@
 /** Objects as Go clients read them that take no JSON: the table of messages, the other way round. */
-import { toJson } from '../../shared/api/exact-json.ts'
+import { toJson } from '../../shared/api/json/exact-json.ts'
 import { WireWriter } from '../../shared/protobuf/wire-writer.ts'
 import { isMap, type JsonMap } from '../values/json-map.ts'
 import { type FieldType, type Message, message, messageOfKind } from './messages.ts'

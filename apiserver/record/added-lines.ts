@@ -1,4 +1,4 @@
-import { badRequest, invalid } from '../../shared/api/status-errors.ts'
+import { badRequest, invalid } from '../../shared/api/status/status-errors.ts'
 import type { StatusCause } from '../../shared/api/types.ts'
 import { lossKinds, type RecordedLoad, type RecordedMark } from '../../shared/record/format.ts'
 

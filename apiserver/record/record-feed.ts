@@ -1,4 +1,4 @@
-import { tooManyRequests } from '../../shared/api/status-errors.ts'
+import { tooManyRequests } from '../../shared/api/status/status-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import {
   type RecordedRequest,

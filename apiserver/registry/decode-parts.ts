@@ -1,4 +1,4 @@
-import { parseStored } from '../../shared/api/exact-json.ts'
+import { parseStored } from '../../shared/api/json/exact-json.ts'
 import type { FieldsV1 } from '../patch/structured-merge/fields.ts'
 import { isShared, joined } from '../storage/packed-text.ts'
 import { frozenOf } from '../values/recurring.ts'

@@ -1,4 +1,4 @@
-import { SERVICE_LABEL } from '../../shared/api/endpoint-slices.ts'
+import { SERVICE_LABEL } from '../../shared/api/services/endpoint-slices.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { Storage } from '../storage/storage.ts'

@@ -1,4 +1,4 @@
-import { notFound } from '../../shared/api/status-errors.ts'
+import { notFound } from '../../shared/api/status/status-errors.ts'
 import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'

@@ -1,5 +1,5 @@
 import type { V1EndpointSlice, V1Endpoints } from '@kubernetes/client-node'
-import { isReadyEndpoint, SERVICE_LABEL } from '../../shared/api/endpoint-slices.ts'
+import { isReadyEndpoint, SERVICE_LABEL } from '../../shared/api/services/endpoint-slices.ts'
 import type { Wire } from '../../shared/api/types.ts'
 import type { Lookup, LookupAll } from '../kind/lookup.ts'
 

@@ -1,4 +1,4 @@
-import { ownValue } from '../../shared/api/own-value.ts'
+import { ownValue } from '../../shared/api/json/own-value.ts'
 /** apiextensions.k8s.io/v1 JSONSchemaProps: the OpenAPI v3 schema of a custom resource, as its author wrote it. */
 export interface JSONSchemaProps {
   id?: string

@@ -1,4 +1,4 @@
-import { parseExact, toJson } from '../../shared/api/exact-json.ts'
+import { parseExact, toJson } from '../../shared/api/json/exact-json.ts'
 import { duplicate, invalid } from '../validation/field-error.ts'
 import type { FieldError } from '../validation/field-errors.ts'
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, ownProperty } from './json-schema.ts'

@@ -1,4 +1,4 @@
-import { toJson } from '../../shared/api/exact-json.ts'
+import { toJson } from '../../shared/api/json/exact-json.ts'
 import { invalid, notSupported, required, tooLong, tooMany } from '../validation/field-error.ts'
 import type { FieldError } from '../validation/field-errors.ts'
 import { deepEqual } from '../values/deep-equal.ts'

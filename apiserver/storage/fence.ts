@@ -1,4 +1,4 @@
-import { StatusError } from '../../shared/api/status-error.ts'
+import { StatusError } from '../../shared/api/status/status-error.ts'
 
 /**
  * A fenced write succeeds only while a Lease names its holder. The loops of a leader write behind a fence: a process

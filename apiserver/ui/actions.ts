@@ -1,4 +1,4 @@
-import { badRequest } from '../../shared/api/status-errors.ts'
+import { badRequest } from '../../shared/api/status/status-errors.ts'
 import type { InjectedRequest } from '../../shared/http/injected-request.ts'
 
 /** The largest body of a request to act. */

@@ -6,8 +6,8 @@
  */
 
 import { type Field, type StructType, structType, type ValueType, zeroObject, zeroValue } from '../../openapi/types.ts'
-import { isInt64 } from '../../shared/api/exact-json.ts'
-import { canonicalQuantity } from '../../shared/api/quantity.ts'
+import { isInt64 } from '../../shared/api/json/exact-json.ts'
+import { canonicalQuantity } from '../../shared/api/quantities/quantity.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { canonicalMicroTime, canonicalTime } from '../../shared/clock/go-time.ts'
 import { defaultWorkLimits } from '../work-limits.ts'

@@ -1,7 +1,7 @@
 /** Upstream's constructors of field errors, and how a list of them becomes a 422. */
-import { toJson } from '../../shared/api/exact-json.ts'
-import type { StatusError } from '../../shared/api/status-error.ts'
-import { type GroupKind, invalid as invalidStatus } from '../../shared/api/status-errors.ts'
+import { toJson } from '../../shared/api/json/exact-json.ts'
+import type { StatusError } from '../../shared/api/status/status-error.ts'
+import { type GroupKind, invalid as invalidStatus } from '../../shared/api/status/status-errors.ts'
 import { causeBytes, cutTo } from './cut-text.ts'
 import type { FieldError, FieldErrors, FieldErrorType } from './field-errors.ts'
 

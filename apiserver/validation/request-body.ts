@@ -2,9 +2,9 @@
 
 import { hasStructType } from '../../openapi/types.ts'
 import { apiVersionOf } from '../../shared/api/api-version.ts'
-import { parseExact, toJson } from '../../shared/api/exact-json.ts'
-import type { StatusError } from '../../shared/api/status-error.ts'
-import { badRequest } from '../../shared/api/status-errors.ts'
+import { parseExact, toJson } from '../../shared/api/json/exact-json.ts'
+import type { StatusError } from '../../shared/api/status/status-error.ts'
+import { badRequest } from '../../shared/api/status/status-errors.ts'
 import { defaultWorkLimits } from '../work-limits.ts'
 import { checkJsonValues } from './body-values.ts'
 import { type Decodable, type Decoded, DecodeError, decodeObject } from './decoder.ts'

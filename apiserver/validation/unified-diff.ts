@@ -1,4 +1,4 @@
-import { toJson } from '../../shared/api/exact-json.ts'
+import { toJson } from '../../shared/api/json/exact-json.ts'
 
 /**
  * Unified diffs as Go's difflib makes them (Ratcliff and Obershelp's matching, with its heuristics for popular lines),

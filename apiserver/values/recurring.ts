@@ -1,4 +1,4 @@
-import { parseStored, toJson } from '../../shared/api/exact-json.ts'
+import { parseStored, toJson } from '../../shared/api/json/exact-json.ts'
 import { deepEqual } from './deep-equal.ts'
 
 const texts = new WeakMap<object, string>()

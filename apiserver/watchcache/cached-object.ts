@@ -1,4 +1,4 @@
-import { parseStored } from '../../shared/api/exact-json.ts'
+import { parseStored } from '../../shared/api/json/exact-json.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { storageVersionIn } from '../kind/storage-version.ts'

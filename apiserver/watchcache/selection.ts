@@ -1,5 +1,5 @@
-import { type FieldSelector, matchesFields } from '../../shared/api/field-selector.ts'
-import { type LabelSelector, matchesLabels } from '../../shared/api/label-selector.ts'
+import { type FieldSelector, matchesFields } from '../../shared/api/selectors/field-selector.ts'
+import { type LabelSelector, matchesLabels } from '../../shared/api/selectors/label-selector.ts'
 import type { CachedObject } from './cached-object.ts'
 
 /** Says which objects of a resource a list or a watch selects. */

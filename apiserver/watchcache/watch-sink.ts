@@ -1,4 +1,4 @@
-import type { StatusError } from '../../shared/api/status-error.ts'
+import type { StatusError } from '../../shared/api/status/status-error.ts'
 import type { WatchRecord } from './watch-record.ts'
 
 /** Turns events into what a sink takes: bytes of a stream, or objects for a client in this process. */

@@ -1,4 +1,4 @@
-import { badRequest, expired } from '../../shared/api/status-errors.ts'
+import { badRequest, expired } from '../../shared/api/status/status-errors.ts'
 import { lengthOf } from '../storage/packed-text.ts'
 import { CompactedError } from '../storage/storage.ts'
 import type { CachedObject } from './cached-object.ts'

@@ -1,4 +1,4 @@
-import { parseExact } from '../../shared/api/exact-json.ts'
+import { parseExact } from '../../shared/api/json/exact-json.ts'
 import { CallError, codeError } from '../../shared/client/call-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { cutTo } from '../validation/cut-text.ts'

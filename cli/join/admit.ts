@@ -1,4 +1,4 @@
-import { subdomainMessages } from '../../shared/api/label-syntax.ts'
+import { subdomainMessages } from '../../shared/api/selectors/label-syntax.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ConfigError, UsageError } from '../../shared/config/option.ts'
 import { publicKeyHashes } from '../../shared/pki/public-key-hash.ts'

@@ -1,6 +1,6 @@
 import { nodeSubject, requestCertificate } from '../../kubelet/certificates/request-certificate.ts'
 import type { BootstrapToken } from '../../shared/api/bootstrap-token.ts'
-import { isStatus, StatusError } from '../../shared/api/status-error.ts'
+import { isStatus, StatusError } from '../../shared/api/status/status-error.ts'
 import type { Node } from '../../shared/api/types.ts'
 import { nodes } from '../../shared/client/resources.ts'
 import { type ClusterAccess, createRestClient, type ServerClient } from '../../shared/client/rest-client.ts'

@@ -1,4 +1,4 @@
-import { StatusError } from '../../shared/api/status-error.ts'
+import { StatusError } from '../../shared/api/status/status-error.ts'
 import type { ConfigMap } from '../../shared/api/types.ts'
 import { configMaps } from '../../shared/client/resources.ts'
 import { type ClusterAccess, createRestClient } from '../../shared/client/rest-client.ts'

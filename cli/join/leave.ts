@@ -1,6 +1,6 @@
 import { readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { Adopted } from '../../cluster/index.ts'
-import { ignoring } from '../../shared/api/status-error.ts'
+import { ignoring } from '../../shared/api/status/status-error.ts'
 import { nodes } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ConfigError, option } from '../../shared/config/option.ts'

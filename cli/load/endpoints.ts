@@ -1,5 +1,5 @@
 import type { Pod } from '../../shared/api/types.ts'
-import type { EndpointSlice } from '../../shared/api/workloads.ts'
+import type { EndpointSlice } from '../../shared/api/workloads/workloads.ts'
 import { isLoopback } from '../../shared/client/loopback.ts'
 
 /** An address of a pod that requests can be sent to. */

@@ -1,4 +1,4 @@
-import { hasEnded } from '../../shared/api/pod-phase.ts'
+import { hasEnded } from '../../shared/api/pods/pod-phase.ts'
 import type { Node, Pod } from '../../shared/api/types.ts'
 
 /** Summarizes a node: its status, pressure, taints and the number of its pods. */

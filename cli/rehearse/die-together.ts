@@ -1,4 +1,4 @@
-import { StatusError } from '../../shared/api/status-error.ts'
+import { StatusError } from '../../shared/api/status/status-error.ts'
 import type { LoadSummary } from './load/load-summary.ts'
 import { NotRehearsed, RehearsedPod } from './rehearse-pod.ts'
 import type { Finding, Rehearsal } from './report.ts'

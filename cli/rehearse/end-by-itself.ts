@@ -1,4 +1,4 @@
-import { hasEnded } from '../../shared/api/pod-phase.ts'
+import { hasEnded } from '../../shared/api/pods/pod-phase.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { WITNESS } from './verdict/witness.ts'
 

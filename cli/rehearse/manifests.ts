@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
+import { kubernetesSchema } from '../../shared/api/json/yaml-schema.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
-import { kubernetesSchema } from '../../shared/api/yaml-schema.ts'
 import { UsageError } from '../../shared/config/option.ts'
 import { readNamedFile } from '../terminal/named-file.ts'
 

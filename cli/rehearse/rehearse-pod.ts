@@ -1,4 +1,4 @@
-import { ignoreNotFound, StatusError } from '../../shared/api/status-error.ts'
+import { ignoreNotFound, StatusError } from '../../shared/api/status/status-error.ts'
 import type { Termination } from '../../shared/api/termination.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Client, ObjectRef } from '../../shared/client/client.ts'

@@ -1,4 +1,4 @@
-import { isStatus } from '../../shared/api/status-error.ts'
+import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { Node, Pod } from '../../shared/api/types.ts'
 import type { ObjectRef } from '../../shared/client/client.ts'
 import { nodes, pods } from '../../shared/client/resources.ts'

@@ -6,7 +6,7 @@ import {
   secretNameOf,
   tokenForm,
 } from '../../shared/api/bootstrap-token.ts'
-import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound, isStatus } from '../../shared/api/status/status-error.ts'
 import type { ConfigMap, KubeObject } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { configMaps, secrets, selfSubjectReviews } from '../../shared/client/resources.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ignoring } from '../../shared/api/status-error.ts'
+import { ignoring } from '../../shared/api/status/status-error.ts'
 import type { ConfigMap } from '../../shared/api/types.ts'
 import { configMaps } from '../../shared/client/resources.ts'
 import { tellFailures } from '../../shared/concurrency/loop-failures.ts'

@@ -1,7 +1,7 @@
 import type { ConfigMap } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { configMaps } from '../../shared/client/resources.ts'
-import { ensure } from '../bootstrap.ts'
+import { ensure } from '../server-objects/bootstrap.ts'
 
 export const clusterInfoRef = { namespace: 'kube-public', name: 'cluster-info' }
 

@@ -1,5 +1,5 @@
 import { nodeTokenGroup } from '../../shared/api/bootstrap-token.ts'
-import { ignoring } from '../../shared/api/status-error.ts'
+import { ignoring } from '../../shared/api/status/status-error.ts'
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { Client, Resource } from '../../shared/client/client.ts'
 import { clusterInfoRef } from './cluster-info.ts'

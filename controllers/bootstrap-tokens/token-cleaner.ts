@@ -1,5 +1,5 @@
 import { type BootstrapTokenSecret, tokenTimeLeftMs } from '../../shared/api/bootstrap-token.ts'
-import { ignoring } from '../../shared/api/status-error.ts'
+import { ignoring } from '../../shared/api/status/status-error.ts'
 import { secrets } from '../../shared/client/resources.ts'
 import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'

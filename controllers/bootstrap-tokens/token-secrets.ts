@@ -5,7 +5,7 @@ import {
 } from '../../shared/api/bootstrap-token.ts'
 import type { Informer, InformerHandler } from '../../shared/client/informer.ts'
 import { secrets } from '../../shared/client/resources.ts'
-import type { Informers } from '../informers.ts'
+import type { Informers } from '../informers/informers.ts'
 
 /** The Secrets in kube-system that are bootstrap tokens. */
 export const watchTokens = (

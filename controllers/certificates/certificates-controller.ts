@@ -1,5 +1,5 @@
 import type { V1CertificateSigningRequest } from '@kubernetes/client-node'
-import { ignoreNotFound, ignoring } from '../../shared/api/status-error.ts'
+import { ignoreNotFound, ignoring } from '../../shared/api/status/status-error.ts'
 import type { Node, ObjectMeta, WithMeta } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Informer } from '../../shared/client/informer.ts'

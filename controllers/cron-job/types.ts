@@ -1,5 +1,5 @@
 import type { ObjectMeta } from '../../shared/api/types.ts'
-import type { CronJob as AnyCronJob, Job } from '../../shared/api/workloads.ts'
+import type { CronJob as AnyCronJob, Job } from '../../shared/api/workloads/workloads.ts'
 
 export const kind = { apiVersion: 'batch/v1', kind: 'CronJob' }
 

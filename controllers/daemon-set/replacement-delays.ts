@@ -1,4 +1,4 @@
-import type { DaemonSet } from '../../shared/api/workloads.ts'
+import type { DaemonSet } from '../../shared/api/workloads/workloads.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { type Backoff, createBackoff } from '../../shared/concurrency/backoff.ts'
 

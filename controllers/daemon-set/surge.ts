@@ -1,6 +1,6 @@
-import { scaledValue } from '../../shared/api/int-or-percent.ts'
-import type { DaemonSet } from '../../shared/api/workloads.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import { scaledValue } from '../../shared/api/quantities/int-or-percent.ts'
+import type { DaemonSet } from '../../shared/api/workloads/workloads.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { isAvailable, isReady } from '../workloads/pod-states.ts'
 import { REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
 

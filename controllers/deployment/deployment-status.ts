@@ -1,4 +1,4 @@
-import type { Deployment, ReplicaSet } from '../../shared/api/workloads.ts'
+import type { Deployment, ReplicaSet } from '../../shared/api/workloads/workloads.ts'
 import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
 import { type Condition, findCondition, withoutCondition } from '../workloads/conditions.ts'
 import { nonZero } from '../workloads/non-zero.ts'

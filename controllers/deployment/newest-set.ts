@@ -1,5 +1,5 @@
-import type { Deployment, ReplicaSet } from '../../shared/api/workloads.ts'
-import { controllerReference, type OwnerKind } from '../workloads/ownership.ts'
+import type { Deployment, ReplicaSet } from '../../shared/api/workloads/workloads.ts'
+import { controllerReference, type OwnerKind } from '../informers/ownership.ts'
 import { HASH_LABEL, isSameTemplate, templateHash } from '../workloads/templates.ts'
 import { newestAnnotations, sizeAnnotations } from './revisions.ts'
 import { maxSurge, newSetSize, oldestFirst, sizeOf } from './sizes.ts'

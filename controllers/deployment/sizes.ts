@@ -1,5 +1,5 @@
-import { scaledValue } from '../../shared/api/int-or-percent.ts'
-import type { Deployment, ReplicaSet } from '../../shared/api/workloads.ts'
+import { scaledValue } from '../../shared/api/quantities/int-or-percent.ts'
+import type { Deployment, ReplicaSet } from '../../shared/api/workloads/workloads.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import type { Situation } from '../../shared/reasons/reason-table.ts'
 import { DESIRED_REPLICAS, MAX_REPLICAS, revisionOf } from './revisions.ts'

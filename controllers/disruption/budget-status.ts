@@ -1,12 +1,12 @@
+import { scaledValue } from '../../shared/api/quantities/int-or-percent.ts'
+import type { PodDisruptionBudget } from '../../shared/api/types.ts'
 import {
   DISRUPTION_TIMEOUT_MS,
   type DisruptionBudgetStatus,
   withDisruptionCondition,
-} from '../../shared/api/disruption-budget.ts'
-import { scaledValue } from '../../shared/api/int-or-percent.ts'
-import type { PodDisruptionBudget } from '../../shared/api/types.ts'
+} from '../../shared/api/workloads/disruption-budget.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { isReady } from '../workloads/pod-states.ts'
 
 export interface BudgetInput {

@@ -1,9 +1,9 @@
-import { ignoreNotFound } from '../../shared/api/status-error.ts'
+import { ignoreNotFound } from '../../shared/api/status/status-error.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { type ApiResource, type ApiResources, resourceOfKind } from '../controller.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
-import { controllerOf, type OwnerReference } from '../workloads/ownership.ts'
+import { controllerOf, type OwnerReference } from '../informers/ownership.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 
 interface Scale {
   uid: string

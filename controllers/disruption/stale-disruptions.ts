@@ -1,12 +1,12 @@
-import { DISRUPTION_TIMEOUT_MS } from '../../shared/api/disruption-budget.ts'
-import { hasEnded } from '../../shared/api/pod-phase.ts'
+import { hasEnded } from '../../shared/api/pods/pod-phase.ts'
 import type { PodCondition } from '../../shared/api/types.ts'
+import { DISRUPTION_TIMEOUT_MS } from '../../shared/api/workloads/disruption-budget.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
-import { setPodStatus } from '../pod-conditions.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
+import { setPodStatus } from '../pods/pod-conditions.ts'
 
 /**
  * Takes DisruptionTarget back from a pod that was to be deleted and is not, two minutes later. What the kubelet says

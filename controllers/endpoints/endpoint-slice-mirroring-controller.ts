@@ -1,7 +1,7 @@
-import { SERVICE_LABEL } from '../../shared/api/endpoint-slices.ts'
-import { isStatus } from '../../shared/api/status-error.ts'
+import { SERVICE_LABEL } from '../../shared/api/services/endpoint-slices.ts'
+import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { Service } from '../../shared/api/types.ts'
-import type { EndpointSlice, Endpoints } from '../../shared/api/workloads.ts'
+import type { EndpointSlice, Endpoints } from '../../shared/api/workloads/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import {

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
-import { SERVICE_LABEL } from '../../shared/api/endpoint-slices.ts'
-import type { EndpointSlice, Endpoints } from '../../shared/api/workloads.ts'
-import { controllerReference } from '../workloads/ownership.ts'
+import { SERVICE_LABEL } from '../../shared/api/services/endpoint-slices.ts'
+import type { EndpointSlice, Endpoints } from '../../shared/api/workloads/workloads.ts'
+import { controllerReference } from '../informers/ownership.ts'
 import { MANAGED_BY_LABEL, type SlicesPlan } from './slices.ts'
 
 export const MIRROR_MANAGER = 'endpointslicemirroring-controller.k8s.io'

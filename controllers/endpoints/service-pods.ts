@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import { matchesLabels, type Requirement } from '../../shared/api/label-selector.ts'
-import { hasEnded } from '../../shared/api/pod-phase.ts'
+import { hasEnded } from '../../shared/api/pods/pod-phase.ts'
+import { matchesLabels, type Requirement } from '../../shared/api/selectors/label-selector.ts'
 import type { Service } from '../../shared/api/types.ts'
-import type { EndpointSlice } from '../../shared/api/workloads.ts'
+import type { EndpointSlice } from '../../shared/api/workloads/workloads.ts'
 import type { Informer } from '../../shared/client/informer.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { isReady } from '../workloads/pod-states.ts'
 
 export type EndpointPort = NonNullable<EndpointSlice['ports']>[number]

@@ -1,6 +1,6 @@
 import type { Service } from '../../shared/api/types.ts'
-import type { Endpoints } from '../../shared/api/workloads.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { Endpoints } from '../../shared/api/workloads/workloads.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { isReady } from '../workloads/pod-states.ts'
 import { hostnameOf, isHeadless, portsOn, referenceTo } from './service-pods.ts'
 

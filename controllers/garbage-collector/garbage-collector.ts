@@ -1,4 +1,4 @@
-import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound, isStatus } from '../../shared/api/status/status-error.ts'
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
@@ -10,8 +10,8 @@ import {
   type ControllerContext,
   supports,
 } from '../controller.ts'
-import type { Informers, Metadata } from '../informers.ts'
-import type { OwnerReference } from '../workloads/ownership.ts'
+import type { Informers, Metadata } from '../informers/informers.ts'
+import type { OwnerReference } from '../informers/ownership.ts'
 import { type Dependent, OwnerGraph } from './owner-graph.ts'
 import { createOwnerFinder, FOREGROUND, isDeletingDependents, isOrphaning, ORPHAN, type OwnerFinder } from './owners.ts'
 

@@ -1,9 +1,9 @@
-import { ignoreNotFound } from '../../shared/api/status-error.ts'
+import { ignoreNotFound } from '../../shared/api/status/status-error.ts'
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { type ApiResource, type ApiResources, resourceOfKind } from '../controller.ts'
-import type { Informers, Metadata } from '../informers.ts'
-import type { OwnerReference } from '../workloads/ownership.ts'
+import type { Informers, Metadata } from '../informers/informers.ts'
+import type { OwnerReference } from '../informers/ownership.ts'
 
 /** Upstream's three classes, and one for owners of an unknown kind, whose dependents are kept. */
 export interface ClassifiedOwners {

@@ -1,4 +1,4 @@
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { endedAtMs, failuresBefore, hasFailed, isDismissed, type JobView } from './job-view.ts'
 
 const FIRST_MS = 10_000

@@ -1,5 +1,5 @@
 import type { Pod } from '../../shared/api/types.ts'
-import type { Job } from '../../shared/api/workloads.ts'
+import type { Job } from '../../shared/api/workloads/workloads.ts'
 import type { NewPod } from './job-size.ts'
 import { COMPLETION_INDEX, FAILURE_COUNT, IGNORED_FAILURE_COUNT, TRACKING_FINALIZER } from './job-view.ts'
 

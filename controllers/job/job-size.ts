@@ -1,8 +1,8 @@
-import { hasEnded } from '../../shared/api/pod-phase.ts'
-import type { Job } from '../../shared/api/workloads.ts'
+import { hasEnded } from '../../shared/api/pods/pod-phase.ts'
+import type { Job } from '../../shared/api/workloads/workloads.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { type Reason, reasonFor, type Situation } from '../../shared/reasons/reason-table.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { podsToDelete } from '../workloads/pods-to-delete.ts'
 import { backoffMs, indexBackoffMs } from './backoff.ts'
 import {

@@ -1,6 +1,6 @@
-import type { Job } from '../../shared/api/workloads.ts'
+import type { Job } from '../../shared/api/workloads/workloads.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { nonZero } from '../workloads/non-zero.ts'
 import { formatIndexes } from './indexes.ts'
 import { isSuspended, isTracked, type JobView } from './job-view.ts'

@@ -1,5 +1,5 @@
-import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
-import type { Job } from '../../shared/api/workloads.ts'
+import { ignoreNotFound, isStatus } from '../../shared/api/status/status-error.ts'
+import type { Job } from '../../shared/api/workloads/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import { jobs as jobsResource, pods as podsResource } from '../../shared/client/resources.ts'
@@ -7,8 +7,8 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Log } from '../../shared/log/log.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
-import { controllerOf } from '../workloads/ownership.ts'
+import { controllerOf } from '../informers/ownership.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { isTracked, kind, TRACKING_FINALIZER } from './job-view.ts'
 
 /** Removes the finalizer of pods whose end has been counted. */

@@ -1,5 +1,5 @@
-import type { Job } from '../../shared/api/workloads.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { Job } from '../../shared/api/workloads/workloads.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { parseIndexes } from './indexes.ts'
 
 type Rule = NonNullable<Job['spec']['podFailurePolicy']>['rules'][number]

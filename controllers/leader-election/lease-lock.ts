@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ignoreNotFound } from '../../shared/api/status-error.ts'
+import { ignoreNotFound } from '../../shared/api/status/status-error.ts'
 import type { Lease } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { leases } from '../../shared/client/resources.ts'

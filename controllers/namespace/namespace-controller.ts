@@ -1,4 +1,4 @@
-import { isStatus } from '../../shared/api/status-error.ts'
+import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { Namespace } from '../../shared/api/types.ts'
 import { namespaces as namespacesResource } from '../../shared/client/resources.ts'
 import { tellFailures } from '../../shared/concurrency/loop-failures.ts'

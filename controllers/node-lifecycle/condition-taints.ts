@@ -1,6 +1,6 @@
-import type { Taint } from '../../shared/api/taints.ts'
+import type { Taint } from '../../shared/api/nodes/taints.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
-import type { TrimmedNode } from '../trimmed-node.ts'
+import type { TrimmedNode } from '../informers/trimmed-node.ts'
 
 const PREFIX = 'node.kubernetes.io/'
 

@@ -1,4 +1,4 @@
-import type { TrimmedNode } from '../trimmed-node.ts'
+import type { TrimmedNode } from '../informers/trimmed-node.ts'
 
 /** Says how many of a zone's nodes are not ready. Upstream: pkg/controller/nodelifecycle, ComputeZoneState. */
 export type ZoneState = 'Normal' | 'PartialDisruption' | 'FullDisruption'

@@ -1,8 +1,8 @@
-import type { LabelSelectorObject } from '../../shared/api/label-selector.ts'
-import type { ReplicaSet } from '../../shared/api/workloads.ts'
+import type { LabelSelectorObject } from '../../shared/api/selectors/label-selector.ts'
+import type { ReplicaSet } from '../../shared/api/workloads/workloads.ts'
 import type { Resource } from '../../shared/client/client.ts'
 import { replicaSets, replicationControllers } from '../../shared/client/resources.ts'
-import type { OwnerKind } from '../workloads/ownership.ts'
+import type { OwnerKind } from '../informers/ownership.ts'
 
 /** Holds the differences between the two kinds that one loop handles, as upstream's does. */
 export interface Flavor extends OwnerKind {

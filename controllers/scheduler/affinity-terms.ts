@@ -1,6 +1,6 @@
-import { fromSelectorObject, type LabelSelector } from '../../shared/api/label-selector.ts'
+import { fromSelectorObject, type LabelSelector } from '../../shared/api/selectors/label-selector.ts'
 import type { PodSpec } from '../../shared/api/types.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 
 /** A rule of a pod about other pods and the domain that they are in. */
 export interface AffinityTerm {

@@ -1,4 +1,4 @@
-import { fromSelectorObject, type LabelSelector, matchesLabels } from '../../shared/api/label-selector.ts'
+import { fromSelectorObject, type LabelSelector, matchesLabels } from '../../shared/api/selectors/label-selector.ts'
 import type { PodDisruptionBudget } from '../../shared/api/types.ts'
 import type { PodInfo } from './node-info.ts'
 

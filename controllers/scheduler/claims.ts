@@ -1,7 +1,7 @@
-import { claimNames } from '../../shared/api/pod-claims.ts'
+import { claimNames } from '../../shared/api/pods/pod-claims.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import type { Informer } from '../../shared/client/informer.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 
 /**
  * Returns why the pod's claims rule out every node, in upstream's words; undefined if they do not. Upstream:

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { podRequests } from '../../shared/api/amounts.ts'
-import type { TrimmedNode } from '../trimmed-node.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import { podRequests } from '../../shared/api/quantities/amounts.ts'
+import type { TrimmedNode } from '../informers/trimmed-node.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { NodeInfo, type PresentNode, podInfo } from './node-info.ts'
 import { Nominations } from './nominations.ts'
 

@@ -1,4 +1,4 @@
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { placementRules, rejectionOf } from './filters.ts'
 import { type PodInfo, type PresentNode, priorityOf } from './node-info.ts'
 import type { NodeSearch } from './node-search.ts'

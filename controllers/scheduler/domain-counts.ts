@@ -1,4 +1,4 @@
-import { ownValue } from '../../shared/api/own-value.ts'
+import { ownValue } from '../../shared/api/json/own-value.ts'
 import type { PresentNode } from './node-info.ts'
 
 /** Counts by domain: nodes of one domain have the same value of a label. */

@@ -1,5 +1,5 @@
-import { matchesNodeSelection } from '../../shared/api/node-affinity.ts'
-import { type Taint, untolerated } from '../../shared/api/taints.ts'
+import { matchesNodeSelection } from '../../shared/api/nodes/node-affinity.ts'
+import { type Taint, untolerated } from '../../shared/api/nodes/taints.ts'
 import type { NodeInfo, PodInfo, PresentNode } from './node-info.ts'
 import { type NamespaceLabels, PodAffinity } from './pod-affinity.ts'
 import type { Rejection } from './rejection.ts'

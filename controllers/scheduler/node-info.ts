@@ -1,8 +1,8 @@
-import { type Amounts, add, amountsOf, podRequests } from '../../shared/api/amounts.ts'
-import { collide, type HostPort, hostPortsOf } from '../../shared/api/host-ports.ts'
-import type { Taint } from '../../shared/api/taints.ts'
-import type { TrimmedNode } from '../trimmed-node.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { Taint } from '../../shared/api/nodes/taints.ts'
+import { collide, type HostPort, hostPortsOf } from '../../shared/api/pods/host-ports.ts'
+import { type Amounts, add, amountsOf, podRequests } from '../../shared/api/quantities/amounts.ts'
+import type { TrimmedNode } from '../informers/trimmed-node.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { type AffinityTerms, affinityTerms } from './affinity-terms.ts'
 
 /** Holds what scheduling needs to know about a pod, computed once. */

@@ -1,4 +1,4 @@
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { type PodInfo, podInfo, priorityOf } from './node-info.ts'
 
 const NONE: readonly PodInfo[] = []

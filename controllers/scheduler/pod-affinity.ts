@@ -1,5 +1,5 @@
-import { type Labels, matchesLabels } from '../../shared/api/label-selector.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import { type Labels, matchesLabels } from '../../shared/api/selectors/label-selector.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import type { AffinityTerm, AffinityTerms } from './affinity-terms.ts'
 import { addTo, type Counts, DomainCounts, domainOf, domainsOf } from './domain-counts.ts'
 import type { PodInfo, PresentNode } from './node-info.ts'

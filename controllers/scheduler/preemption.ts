@@ -1,5 +1,5 @@
 import { parseTime } from '../../shared/clock/timestamp.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import type { Budgets } from './budgets.ts'
 import { type PlacementRules, rejectionOf } from './filters.ts'
 import { type NodeInfo, type PodInfo, type PresentNode, priorityOf } from './node-info.ts'

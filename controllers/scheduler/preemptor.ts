@@ -1,10 +1,10 @@
-import { isStatus } from '../../shared/api/status-error.ts'
+import { isStatus } from '../../shared/api/status/status-error.ts'
 import { pods } from '../../shared/client/resources.ts'
 import { reasonFor } from '../../shared/reasons/reason-table.ts'
 import type { ControllerContext } from '../controller.ts'
 import type { EventRecorder } from '../event-recorder.ts'
-import { setPodStatus } from '../pod-conditions.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
+import { setPodStatus } from '../pods/pod-conditions.ts'
 import type { PodInfo } from './node-info.ts'
 import type { Candidate } from './preemption.ts'
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 
 type State = 'active' | 'trying' | 'parked'
 

@@ -1,6 +1,6 @@
-import { preferredNodeWeight } from '../../shared/api/node-affinity.ts'
-import { untolerated } from '../../shared/api/taints.ts'
-import type { TrimmedNode } from '../trimmed-node.ts'
+import { preferredNodeWeight } from '../../shared/api/nodes/node-affinity.ts'
+import { untolerated } from '../../shared/api/nodes/taints.ts'
+import type { TrimmedNode } from '../informers/trimmed-node.ts'
 import type { PlacementRules } from './filters.ts'
 import type { NodeInfo, PodInfo } from './node-info.ts'
 

@@ -1,7 +1,7 @@
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
-import type { StatefulSet } from '../../shared/api/workloads.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { StatefulSet } from '../../shared/api/workloads/workloads.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
 
 const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name'

@@ -1,5 +1,5 @@
-import { fromSelectorObject, matchesLabels } from '../../shared/api/label-selector.ts'
-import { compareQuantities } from '../../shared/api/quantity.ts'
+import { compareQuantities } from '../../shared/api/quantities/quantity.ts'
+import { fromSelectorObject, matchesLabels } from '../../shared/api/selectors/label-selector.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 
 const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class'

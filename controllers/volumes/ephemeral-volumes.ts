@@ -1,4 +1,4 @@
-import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound, isStatus } from '../../shared/api/status/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import { persistentVolumeClaims, pods as podsResource } from '../../shared/client/resources.ts'
@@ -6,8 +6,8 @@ import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
-import { controllerReference } from '../workloads/ownership.ts'
+import { controllerReference } from '../informers/ownership.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { wordsOf } from '../workloads/pod-control.ts'
 
 /** Makes the claims of pods' ephemeral volumes; they go with their pods. Upstream: pkg/controller/volume/ephemeral. */

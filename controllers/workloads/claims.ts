@@ -1,9 +1,9 @@
-import { type LabelSelector, matchesLabels } from '../../shared/api/label-selector.ts'
-import { isStatus } from '../../shared/api/status-error.ts'
+import { type LabelSelector, matchesLabels } from '../../shared/api/selectors/label-selector.ts'
+import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { KubeObject, ObjectMeta } from '../../shared/api/types.ts'
 import type { Client, Resource } from '../../shared/client/client.ts'
 import type { Informer } from '../../shared/client/informer.ts'
-import { controllerOf, controllerReference, type OwnerKind, orphansOf } from './ownership.ts'
+import { controllerOf, controllerReference, type OwnerKind, orphansOf } from '../informers/ownership.ts'
 
 interface Claimable {
   metadata: ObjectMeta

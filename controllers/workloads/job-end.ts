@@ -1,4 +1,4 @@
-import type { Job } from '../../shared/api/workloads.ts'
+import type { Job } from '../../shared/api/workloads/workloads.ts'
 
 type JobCondition = NonNullable<NonNullable<Job['status']>['conditions']>[number]
 

@@ -1,12 +1,12 @@
 import { isNamespaceGoing } from '../../shared/api/namespace-going.ts'
-import { isStatus } from '../../shared/api/status-error.ts'
+import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { ObjectMeta, Pod, PodTemplateSpec } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { pods } from '../../shared/client/resources.ts'
 import type { Reason } from '../../shared/reasons/reason-table.ts'
 import type { EventRecorder } from '../event-recorder.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
-import { controllerReference, type OwnerKind } from './ownership.ts'
+import { controllerReference, type OwnerKind } from '../informers/ownership.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 
 interface Owner {
   metadata: ObjectMeta

@@ -1,7 +1,7 @@
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { Expectations } from './expectations.ts'
 
 type PodLike = Pick<TrimmedPod, 'metadata'>

@@ -1,9 +1,13 @@
-import { fromSelectorObject, type LabelSelectorObject, matchesLabels } from '../../shared/api/label-selector.ts'
+import {
+  fromSelectorObject,
+  type LabelSelectorObject,
+  matchesLabels,
+} from '../../shared/api/selectors/label-selector.ts'
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import type { WorkQueue } from '../../shared/concurrency/work-queue.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
-import { controllerOf } from './ownership.ts'
+import { controllerOf } from '../informers/ownership.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import type { PodExpectations } from './pod-expectations.ts'
 
 interface Owner {

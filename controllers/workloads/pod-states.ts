@@ -1,7 +1,7 @@
-import { hasEnded } from '../../shared/api/pod-phase.ts'
+import { hasEnded } from '../../shared/api/pods/pod-phase.ts'
 import type { PodCondition } from '../../shared/api/types.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 
 /** Runs, or will: neither ended nor being deleted. */
 export const isActive = (pod: TrimmedPod): boolean => !hasEnded(pod) && !pod.metadata.deletionTimestamp

@@ -1,5 +1,5 @@
 import { parseTime } from '../../shared/clock/timestamp.ts'
-import type { TrimmedPod } from '../trimmed-pod.ts'
+import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { isReady, readySinceMs } from './pod-states.ts'
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost'

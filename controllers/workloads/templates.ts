@@ -1,4 +1,4 @@
-import { toJson } from '../../shared/api/exact-json.ts'
+import { toJson } from '../../shared/api/json/exact-json.ts'
 import type { PodTemplateSpec } from '../../shared/api/types.ts'
 
 export const HASH_LABEL = 'pod-template-hash'

@@ -1,5 +1,5 @@
-import { type Amounts, add, podRequests } from '../../shared/api/amounts.ts'
-import { type HostPort, hostPortsOf } from '../../shared/api/host-ports.ts'
+import { type HostPort, hostPortsOf } from '../../shared/api/pods/host-ports.ts'
+import { type Amounts, add, podRequests } from '../../shared/api/quantities/amounts.ts'
 import type { Pod } from '../../shared/api/types.ts'
 
 /** Holds what an admitted pod uses of its node. */

@@ -1,4 +1,4 @@
-import type { Amounts } from '../../shared/api/amounts.ts'
+import type { Amounts } from '../../shared/api/quantities/amounts.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { isCritical } from '../pod/critical-pod.ts'
 import type { PodLoad } from './node-load.ts'

@@ -1,4 +1,4 @@
-import { isOfNetwork, safeSysctls, sysctlName } from '../../shared/api/safe-sysctls.ts'
+import { isOfNetwork, safeSysctls, sysctlName } from '../../shared/api/pods/safe-sysctls.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Rejection } from '../pod/rejection.ts'
 

@@ -1,4 +1,4 @@
-import { ignoreNotFound } from '../../shared/api/status-error.ts'
+import { ignoreNotFound } from '../../shared/api/status/status-error.ts'
 import type { ConfigMap, Secret, Service } from '../../shared/api/types.ts'
 import type { Client, Resource } from '../../shared/client/client.ts'
 import { startInformer } from '../../shared/client/informer.ts'

@@ -1,4 +1,4 @@
-import { type Amounts, amountsOf, podRequests } from '../../shared/api/amounts.ts'
+import { type Amounts, amountsOf, podRequests } from '../../shared/api/quantities/amounts.ts'
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { PodLimits, ResourceLimits } from '../runtime/container-runtime.ts'
 

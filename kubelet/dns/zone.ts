@@ -1,7 +1,7 @@
 import type { StringAnswer as Plain, SrvAnswer } from 'dns-packet'
-import { type Endpoint, isReadyEndpoint } from '../../shared/api/endpoint-slices.ts'
+import { type Endpoint, isReadyEndpoint } from '../../shared/api/services/endpoint-slices.ts'
 import type { Service } from '../../shared/api/types.ts'
-import type { EndpointSlice } from '../../shared/api/workloads.ts'
+import type { EndpointSlice } from '../../shared/api/workloads/workloads.ts'
 import { CLUSTER_DOMAIN } from '../pod/cluster-domain.ts'
 import { type ClusterServices, serviceOf } from '../services/cluster-services.ts'
 

@@ -1,4 +1,4 @@
-import { hasEnded, isTerminalPhase } from '../../shared/api/pod-phase.ts'
+import { hasEnded, isTerminalPhase } from '../../shared/api/pods/pod-phase.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { StatusChange } from '../status/status-change.ts'
 import { effectiveGraceSeconds, type NodeCause } from './grace-period.ts'

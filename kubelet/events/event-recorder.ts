@@ -1,4 +1,4 @@
-import { ignoreNotFound } from '../../shared/api/status-error.ts'
+import { ignoreNotFound } from '../../shared/api/status/status-error.ts'
 import type { Event, Pod } from '../../shared/api/types.ts'
 import type { Client, Resource } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'

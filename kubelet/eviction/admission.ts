@@ -1,4 +1,4 @@
-import { tolerates } from '../../shared/api/taints.ts'
+import { tolerates } from '../../shared/api/nodes/taints.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { NodePressure } from '../node/node-status.ts'
 import { isCritical } from '../pod/critical-pod.ts'

@@ -1,4 +1,4 @@
-import { addQuantities, canonicalQuantity, quantityValue } from '../../shared/api/quantity.ts'
+import { addQuantities, canonicalQuantity, quantityValue } from '../../shared/api/quantities/quantity.ts'
 import type { Container, Pod } from '../../shared/api/types.ts'
 import { isSidecar } from '../pod/container-kinds.ts'
 import { diskOf, type PodUsage } from './pod-usage.ts'

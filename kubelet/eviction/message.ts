@@ -1,4 +1,4 @@
-import { canonicalQuantity, quantityValue } from '../../shared/api/quantity.ts'
+import { canonicalQuantity, quantityValue } from '../../shared/api/quantities/quantity.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { allContainers } from '../pod/container-kinds.ts'
 import type { ContainerUsage } from '../runtime/container-runtime.ts'

@@ -1,4 +1,4 @@
-import { formatQuantity, parseQuantity, quantityValue } from '../../shared/api/quantity.ts'
+import { formatQuantity, parseQuantity, quantityValue } from '../../shared/api/quantities/quantity.ts'
 import { UsageError } from '../../shared/config/option.ts'
 import { EntryError, suggestion } from '../../shared/config/option-types.ts'
 import { isSignal, knownSignals, type Observation, type Observations, type Signal, signals } from './signals.ts'

@@ -1,4 +1,4 @@
-import { isStatus } from '../../shared/api/status-error.ts'
+import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { Lease, Node } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { leases, nodes } from '../../shared/client/resources.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isStatus } from '../../shared/api/status-error.ts'
+import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { Node } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { nodes } from '../../shared/client/resources.ts'

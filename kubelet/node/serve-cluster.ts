@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net'
-import { AddressRange } from '../../shared/api/address-range.ts'
-import { ignoreNotFound } from '../../shared/api/status-error.ts'
+import { AddressRange } from '../../shared/api/services/address-range.ts'
+import { ignoreNotFound } from '../../shared/api/status/status-error.ts'
 import type { LostRequests } from '../../shared/api/termination.ts'
 import type { Service, ServiceCIDR } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'

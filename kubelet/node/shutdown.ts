@@ -1,4 +1,4 @@
-import { isTerminalPhase } from '../../shared/api/pod-phase.ts'
+import { isTerminalPhase } from '../../shared/api/pods/pod-phase.ts'
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { pipeline } from 'node:stream'
-import { AddressRange } from '../../shared/api/address-range.ts'
+import { AddressRange } from '../../shared/api/services/address-range.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { type NodeNetwork, type Served, TAKEN } from '../runtime/network/node-network.ts'
 

@@ -1,4 +1,4 @@
-import { parseQuantity } from '../../shared/api/quantity.ts'
+import { parseQuantity } from '../../shared/api/quantities/quantity.ts'
 import type { Container, Pod } from '../../shared/api/types.ts'
 
 export type NodeAllocatable = Record<string, string>

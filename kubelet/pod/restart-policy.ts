@@ -1,4 +1,4 @@
-import { mayRestartAllContainers, restartRuleFor } from '../../shared/api/restart-rules.ts'
+import { mayRestartAllContainers, restartRuleFor } from '../../shared/api/pods/restart-rules.ts'
 import type { Container, Pod, PodSpec } from '../../shared/api/types.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Interned } from '../../shared/api/interned.ts'
+import { Interned } from '../../shared/api/json/interned.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { type Informer, startInformer } from '../../shared/client/informer.ts'

@@ -1,4 +1,4 @@
-import { numberOf, textOf } from '../../shared/api/address-range.ts'
+import { numberOf, textOf } from '../../shared/api/services/address-range.ts'
 
 /** The first and the last of neighbouring IPv4 addresses, as numbers. */
 export type AddressSpan = readonly [first: number, last: number]

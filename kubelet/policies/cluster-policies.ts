@@ -1,4 +1,4 @@
-import type { NetworkPolicy } from '../../shared/api/network-policy.ts'
+import type { NetworkPolicy } from '../../shared/api/services/network-policy.ts'
 import type { Namespace, Pod } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { type Informer, startInformer } from '../../shared/client/informer.ts'

@@ -3,8 +3,8 @@ import {
   type LabelSelectorObject,
   type Labels,
   matchesLabels,
-} from '../../shared/api/label-selector.ts'
-import type { NetworkPolicy, PolicyPeer, PolicyPort } from '../../shared/api/network-policy.ts'
+} from '../../shared/api/selectors/label-selector.ts'
+import type { NetworkPolicy, PolicyPeer, PolicyPort } from '../../shared/api/services/network-policy.ts'
 import { type AddressSpan, everywhere, mergeSpans, spanOfAddress, spansOfBlock } from './address-spans.ts'
 
 /** Describes a pod that has a network of its own, as policies ask for it. */

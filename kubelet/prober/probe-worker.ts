@@ -1,4 +1,4 @@
-import { isTerminalPhase } from '../../shared/api/pod-phase.ts'
+import { isTerminalPhase } from '../../shared/api/pods/pod-phase.ts'
 import type { Container, Pod, PodStatus, Probe } from '../../shared/api/types.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'

@@ -1,5 +1,5 @@
 import type { Duplex, Readable, Writable } from 'node:stream'
-import type { HostPort } from '../../shared/api/host-ports.ts'
+import type { HostPort } from '../../shared/api/pods/host-ports.ts'
 import type { ContainerLimitName } from '../container-limits.ts'
 import type { NodeNetwork } from './network/node-network.ts'
 

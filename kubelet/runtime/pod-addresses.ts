@@ -1,4 +1,4 @@
-import type { AddressRange } from '../../shared/api/address-range.ts'
+import type { AddressRange } from '../../shared/api/services/address-range.ts'
 
 /** Addresses of pods: counted up after the one at `last`, so that an address is not soon used again. */
 export class PodAddresses {

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type Duplex, Readable, Writable } from 'node:stream'
-import { AddressRange } from '../../shared/api/address-range.ts'
+import { AddressRange } from '../../shared/api/services/address-range.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import type {
   ContainerConfig,

@@ -1,6 +1,6 @@
-import { SERVICE_LABEL } from '../../shared/api/endpoint-slices.ts'
+import { SERVICE_LABEL } from '../../shared/api/services/endpoint-slices.ts'
 import type { Service } from '../../shared/api/types.ts'
-import type { EndpointSlice } from '../../shared/api/workloads.ts'
+import type { EndpointSlice } from '../../shared/api/workloads/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { type Informer, type InformerHandler, startInformer } from '../../shared/client/informer.ts'
 import { endpointSlices, services } from '../../shared/client/resources.ts'

@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net'
-import { type Endpoint, isReadyEndpoint } from '../../shared/api/endpoint-slices.ts'
+import { type Endpoint, isReadyEndpoint } from '../../shared/api/services/endpoint-slices.ts'
 import type { Service } from '../../shared/api/types.ts'
-import type { EndpointSlice } from '../../shared/api/workloads.ts'
+import type { EndpointSlice } from '../../shared/api/workloads/workloads.ts'
 import type { ClusterServices } from './cluster-services.ts'
 
 /** A port of an address of a Service, or one of the node, and where its traffic goes. */

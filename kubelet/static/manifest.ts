@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { kubernetesSchema } from '../../shared/api/json/yaml-schema.ts'
 import type { ObjectMeta, Pod } from '../../shared/api/types.ts'
-import { kubernetesSchema } from '../../shared/api/yaml-schema.ts'
 import { CONFIG } from '../pod/static-pod.ts'
 
 export interface ManifestInput {

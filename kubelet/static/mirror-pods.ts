@@ -1,4 +1,4 @@
-import { ignoring } from '../../shared/api/status-error.ts'
+import { ignoring } from '../../shared/api/status/status-error.ts'
 import type { Node, Pod } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { pods } from '../../shared/client/resources.ts'

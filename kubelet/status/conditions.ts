@@ -1,4 +1,4 @@
-import { mayRestartAllContainers } from '../../shared/api/restart-rules.ts'
+import { mayRestartAllContainers } from '../../shared/api/pods/restart-rules.ts'
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../shared/api/types.ts'
 import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import { isSidecar } from '../pod/container-kinds.ts'

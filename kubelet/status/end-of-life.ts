@@ -1,4 +1,4 @@
-import { isTerminalPhase } from '../../shared/api/pod-phase.ts'
+import { isTerminalPhase } from '../../shared/api/pods/pod-phase.ts'
 import type { ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
 
 const LOST = {

@@ -1,4 +1,4 @@
-import { addQuantities } from '../../shared/api/quantity.ts'
+import { addQuantities } from '../../shared/api/quantities/quantity.ts'
 import type { Container } from '../../shared/api/types.ts'
 
 type Resources = NonNullable<Container['resources']>

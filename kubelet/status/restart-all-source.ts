@@ -1,4 +1,4 @@
-import { restartRuleFor } from '../../shared/api/restart-rules.ts'
+import { restartRuleFor } from '../../shared/api/pods/restart-rules.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { allContainers } from '../pod/container-kinds.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { hasEnded } from '../../shared/api/pod-phase.ts'
-import { StatusError } from '../../shared/api/status-error.ts'
+import { hasEnded } from '../../shared/api/pods/pod-phase.ts'
+import { StatusError } from '../../shared/api/status/status-error.ts'
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { pods } from '../../shared/client/resources.ts'

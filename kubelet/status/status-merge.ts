@@ -1,4 +1,4 @@
-import { isTerminalPhase } from '../../shared/api/pod-phase.ts'
+import { isTerminalPhase } from '../../shared/api/pods/pod-phase.ts'
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../shared/api/types.ts'
 import { allContainers } from '../pod/container-kinds.ts'
 import { mayRunAgain } from '../pod/restart-policy.ts'

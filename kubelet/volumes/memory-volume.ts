@@ -1,4 +1,4 @@
-import { addQuantities, isZeroQuantity, quantityValue } from '../../shared/api/quantity.ts'
+import { addQuantities, isZeroQuantity, quantityValue } from '../../shared/api/quantities/quantity.ts'
 import type { Container, Pod } from '../../shared/api/types.ts'
 import { isSidecar } from '../pod/container-kinds.ts'
 import type { Volume } from './volume-payload.ts'

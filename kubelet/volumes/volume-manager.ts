@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { claimNameOf } from '../../shared/api/pod-claims.ts'
+import { claimNameOf } from '../../shared/api/pods/pod-claims.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'

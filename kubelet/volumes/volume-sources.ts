@@ -1,4 +1,4 @@
-import { ignoreNotFound, StatusError } from '../../shared/api/status-error.ts'
+import { ignoreNotFound, StatusError } from '../../shared/api/status/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import type { Client, ObjectRef, Resource } from '../../shared/client/client.ts'

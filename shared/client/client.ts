@@ -16,8 +16,8 @@ export type PatchType = 'json' | 'merge' | 'strategic' | 'apply'
 
 /**
  * Reads and writes objects for controllers and the kubelet: over HTTP (`rest-client.ts`), or directly in the registry
- * if they run in the server's process. Every method throws a {@link StatusError} (shared/api/status-error.ts) for an
- * answer that is a metav1.Status failure.
+ * if they run in the server's process. Every method throws a {@link StatusError} (shared/api/status/status-error.ts)
+ * for an answer that is a metav1.Status failure.
  */
 export interface Client {
   /** Resolves to the object. Rejects with NotFound if it does not exist. */

@@ -1,4 +1,4 @@
-import { StatusError } from '../api/status-error.ts'
+import { StatusError } from '../api/status/status-error.ts'
 
 /**
  * Returns true if an API server refused a record because it has no terminations: it is not Kubestage's. Where RBAC

@@ -1,4 +1,4 @@
-import { isStatus } from '../api/status-error.ts'
+import { isStatus } from '../api/status/status-error.ts'
 import type { ObjectMeta } from '../api/types.ts'
 import type { Clock } from '../clock/clock.ts'
 import { createBackoff } from '../concurrency/backoff.ts'

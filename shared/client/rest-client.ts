@@ -1,5 +1,5 @@
 import { createSecureContext } from 'node:tls'
-import { StatusError } from '../api/status-error.ts'
+import { StatusError } from '../api/status/status-error.ts'
 import type { DeleteOptions, KubeList, KubeObject, Status, WatchEvent } from '../api/types.ts'
 import type { Clock, Timer } from '../clock/clock.ts'
 import type { KeyPair } from '../pki/certificate.ts'

@@ -1,4 +1,4 @@
-import { StatusError } from '../api/status-error.ts'
+import { StatusError } from '../api/status/status-error.ts'
 import type { KeyPair } from '../pki/certificate.ts'
 import type { Client, WatchQuery } from './client.ts'
 import type { ServerClient } from './rest-client.ts'

@@ -1,5 +1,5 @@
 import { isNamespaceGoing } from '../api/namespace-going.ts'
-import { isStatus } from '../api/status-error.ts'
+import { isStatus } from '../api/status/status-error.ts'
 import type { Clock } from '../clock/clock.ts'
 import type { Log } from '../log/log.ts'
 

@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net'
-import { subdomainMessages } from '../api/label-syntax.ts'
-import { quantityValue } from '../api/quantity.ts'
+import { quantityValue } from '../api/quantities/quantity.ts'
+import { subdomainMessages } from '../api/selectors/label-syntax.ts'
 import { parseTime } from '../clock/timestamp.ts'
 import { nearest } from './nearest.ts'
 import type { OptionType } from './option.ts'

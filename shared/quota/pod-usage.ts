@@ -1,5 +1,5 @@
-import { hasEnded } from '../api/pod-phase.ts'
-import { podResources, type ResourceList } from '../api/resource-list.ts'
+import { hasEnded } from '../api/pods/pod-phase.ts'
+import { podResources, type ResourceList } from '../api/quantities/resource-list.ts'
 import type { Pod } from '../api/types.ts'
 
 const standard = ['cpu', 'memory', 'ephemeral-storage']

@@ -1,5 +1,5 @@
 import type { V1ResourceQuotaSpec, V1ScopedResourceSelectorRequirement } from '@kubernetes/client-node'
-import { isZeroQuantity } from '../api/quantity.ts'
+import { isZeroQuantity } from '../api/quantities/quantity.ts'
 import type { KubeObject, Pod, Wire } from '../api/types.ts'
 
 type Requirement = Wire<V1ScopedResourceSelectorRequirement>

@@ -1,4 +1,4 @@
-import type { ResourceList } from '../api/resource-list.ts'
+import type { ResourceList } from '../api/quantities/resource-list.ts'
 import type { KubeObject, Pod, Service } from '../api/types.ts'
 import { podUsage } from './pod-usage.ts'
 

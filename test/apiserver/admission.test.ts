@@ -1,5 +1,5 @@
 import t from 'tap'
-import { podResources } from '../../shared/api/resource-list.ts'
+import { podResources } from '../../shared/api/quantities/resource-list.ts'
 import type { KubeObject, Pod, Status } from '../../shared/api/types.ts'
 import { isInScopes } from '../../shared/quota/scopes.ts'
 import { countedBy, usageOf } from '../../shared/quota/usage.ts'

@@ -1,6 +1,6 @@
 /** Many writers of one object, whose writes a slow webhook reviews: no writer waits longer than a request may take. */
 import t from 'tap'
-import type { StatusError } from '../../shared/api/status-error.ts'
+import type { StatusError } from '../../shared/api/status/status-error.ts'
 import type { ConfigMap } from '../../shared/api/types.ts'
 import { configMaps } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'

@@ -3,7 +3,7 @@ import t from 'tap'
 import { resources } from '../../apiserver/resources/index.ts'
 import { DecodeError } from '../../apiserver/validation/decoder.ts'
 import type { ValueType } from '../../openapi/types.ts'
-import { StatusError } from '../../shared/api/status-error.ts'
+import { StatusError } from '../../shared/api/status/status-error.ts'
 import { startTestApiServer } from '../harness/api-server.ts'
 import { exampleWith, fieldsOf } from '../harness/fields.ts'
 

@@ -9,7 +9,7 @@ import { encodeProtobuf } from '../../apiserver/protobuf/encode.ts'
 import { resources } from '../../apiserver/resources/index.ts'
 import { decodeObject } from '../../apiserver/validation/decoder.ts'
 import { structType, type ValueType } from '../../openapi/types.ts'
-import { mayBeLarge, parseExact, toJson } from '../../shared/api/exact-json.ts'
+import { mayBeLarge, parseExact, toJson } from '../../shared/api/json/exact-json.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { startTestApiServer, type TestApiServer } from '../harness/api-server.ts'
 

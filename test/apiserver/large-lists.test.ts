@@ -2,8 +2,8 @@
 import * as yaml from 'js-yaml'
 import t from 'tap'
 import { encodeProtobuf } from '../../apiserver/protobuf/encode.ts'
-import { parseStored, toJson } from '../../shared/api/exact-json.ts'
-import { dumpOptions } from '../../shared/api/yaml-schema.ts'
+import { parseStored, toJson } from '../../shared/api/json/exact-json.ts'
+import { dumpOptions } from '../../shared/api/json/yaml-schema.ts'
 import { startTestApiServer } from '../harness/api-server.ts'
 
 const server = await startTestApiServer(t)

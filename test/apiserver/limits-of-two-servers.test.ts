@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import type { Limits } from '../../apiserver/http/limits/limits.ts'
 import { encodeProtobuf } from '../../apiserver/protobuf/encode.ts'
-import type { Status } from '../../shared/api/status-error.ts'
+import type { Status } from '../../shared/api/status/status-error.ts'
 import { type Received, type SendOptions, startTestApiServer, type TestApiServer } from '../harness/api-server.ts'
 import { until } from '../harness/until.ts'
 

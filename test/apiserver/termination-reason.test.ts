@@ -1,6 +1,6 @@
 /** Every way to give a reason with a request, and what each of them refuses. */
 import t from 'tap'
-import type { StatusError } from '../../shared/api/status-error.ts'
+import type { StatusError } from '../../shared/api/status/status-error.ts'
 import { pods as podResource } from '../../shared/client/resources.ts'
 import { type Received, startTestApiServer, type TestApiServer } from '../harness/api-server.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { withReason } from '../../apiserver/http/reason-prefix.ts'
-import type { StatusError } from '../../shared/api/status-error.ts'
+import type { StatusError } from '../../shared/api/status/status-error.ts'
 import type { Termination } from '../../shared/api/termination.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { pods, terminations } from '../../shared/client/resources.ts'

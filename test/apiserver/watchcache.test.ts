@@ -6,9 +6,9 @@ import { Watch, type WatchStart } from '../../apiserver/watchcache/watch.ts'
 import { WatchBacklog } from '../../apiserver/watchcache/watch-backlog.ts'
 import { WatchCache } from '../../apiserver/watchcache/watch-cache.ts'
 import type { WatchEncoder, WatchSink } from '../../apiserver/watchcache/watch-sink.ts'
-import { parseFieldSelector } from '../../shared/api/field-selector.ts'
-import { parseLabelSelector } from '../../shared/api/label-selector.ts'
-import type { StatusError } from '../../shared/api/status-error.ts'
+import { parseFieldSelector } from '../../shared/api/selectors/field-selector.ts'
+import { parseLabelSelector } from '../../shared/api/selectors/label-selector.ts'
+import type { StatusError } from '../../shared/api/status/status-error.ts'
 
 const prefix = '/registry/core/pods/'
 const definition: ResourceDefinition = {

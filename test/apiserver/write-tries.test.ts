@@ -3,7 +3,7 @@ import type { ResourceDefinition } from '../../apiserver/kind/resource-definitio
 import type { ObjectScope } from '../../apiserver/registry/write-context.ts'
 import { WriteTries } from '../../apiserver/registry/writes/write-tries.ts'
 import { createMemoryStorage } from '../../apiserver/storage/memory.ts'
-import type { StatusError } from '../../shared/api/status-error.ts'
+import type { StatusError } from '../../shared/api/status/status-error.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 import { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'
 

@@ -12,7 +12,7 @@ import { Tally } from '../../cli/load/tally.ts'
 import { parseTarget, podPort, servicePort } from '../../cli/load/target.ts'
 import { byRecord } from '../../cli/load/terminations.ts'
 import type { Pod, Service } from '../../shared/api/types.ts'
-import type { EndpointSlice } from '../../shared/api/workloads.ts'
+import type { EndpointSlice } from '../../shared/api/workloads/workloads.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 

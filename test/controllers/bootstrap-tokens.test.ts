@@ -6,7 +6,7 @@ import { ensureClusterInfo } from '../../controllers/bootstrap-tokens/cluster-in
 import { ensureJoinPolicy } from '../../controllers/bootstrap-tokens/join-policy.ts'
 import { signedData } from '../../controllers/bootstrap-tokens/signature.ts'
 import type { BootstrapTokenSecret } from '../../shared/api/bootstrap-token.ts'
-import { isStatus } from '../../shared/api/status-error.ts'
+import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { ConfigMap, Secret } from '../../shared/api/types.ts'
 import { certificateSigningRequests, configMaps, secrets } from '../../shared/client/resources.ts'
 import { detachedSignature } from '../../shared/pki/detached-signature.ts'

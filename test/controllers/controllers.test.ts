@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isStatus } from '../../shared/api/status-error.ts'
+import { isStatus } from '../../shared/api/status/status-error.ts'
 import type {
   ConfigMap,
   Event,

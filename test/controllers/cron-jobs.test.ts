@@ -2,7 +2,7 @@ import t from 'tap'
 import { jobFor, planCronJob, withStarted } from '../../controllers/cron-job/plan.ts'
 import { parseSchedule } from '../../controllers/cron-job/schedule.ts'
 import type { CronJob } from '../../controllers/cron-job/types.ts'
-import type { Job } from '../../shared/api/workloads.ts'
+import type { Job } from '../../shared/api/workloads/workloads.ts'
 import { toMailTime, toZonedTime } from '../../shared/clock/zone-time.ts'
 
 const ms = (text: string): number => Date.parse(text)

@@ -10,7 +10,7 @@ import {
 import { ReplacementDelays } from '../../controllers/daemon-set/replacement-delays.ts'
 import { beyondLimit, currentRevision } from '../../controllers/workloads/revision-history.ts'
 import type { Node, Pod, PodSpec } from '../../shared/api/types.ts'
-import type { ControllerRevision, DaemonSet } from '../../shared/api/workloads.ts'
+import type { ControllerRevision, DaemonSet } from '../../shared/api/workloads/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 

@@ -4,7 +4,7 @@ import { newestAnnotations, nextRevision } from '../../controllers/deployment/re
 import { beyondHistory, newSetSize, type Step, scaleSteps, shrinkOldSets } from '../../controllers/deployment/sizes.ts'
 import { isSameTemplate, templateHash } from '../../controllers/workloads/templates.ts'
 import type { ObjectMeta, PodTemplateSpec } from '../../shared/api/types.ts'
-import type { Deployment, ReplicaSet } from '../../shared/api/workloads.ts'
+import type { Deployment, ReplicaSet } from '../../shared/api/workloads/workloads.ts'
 import { deployments, pods, replicaSets } from '../../shared/client/resources.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { startTestControlPlane } from '../harness/control-plane.ts'

@@ -1,7 +1,7 @@
 /** Eight times the subsets cost about eight times the CPU time, not 64 times. */
 import t from 'tap'
 import { planMirror } from '../../controllers/endpoints/mirrored-slices.ts'
-import type { EndpointSlice, Endpoints } from '../../shared/api/workloads.ts'
+import type { EndpointSlice, Endpoints } from '../../shared/api/workloads/workloads.ts'
 
 const few = 500
 const many = 8 * few

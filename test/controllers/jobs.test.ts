@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { TrimmedPod } from '../../controllers/informers/trimmed-pod.ts'
 import { formatIndexes, parseIndexes } from '../../controllers/job/indexes.ts'
 import { makeJobs } from '../../controllers/job/job-pod.ts'
 import { awaitedFailures, sizeOf } from '../../controllers/job/job-size.ts'
@@ -6,11 +7,10 @@ import { countedStatus, notedStatus } from '../../controllers/job/job-status.ts'
 import { viewOf } from '../../controllers/job/job-view.ts'
 import { completion, deadlineInMs, outcomeOf } from '../../controllers/job/outcome.ts'
 import { failureVerdict, metSuccessPolicy } from '../../controllers/job/policies.ts'
-import type { TrimmedPod } from '../../controllers/trimmed-pod.ts'
 import { timeLeftMs } from '../../controllers/ttl-after-finished.ts'
 import { jobEnd } from '../../controllers/workloads/job-end.ts'
 import type { Pod } from '../../shared/api/types.ts'
-import type { Job } from '../../shared/api/workloads.ts'
+import type { Job } from '../../shared/api/workloads/workloads.ts'
 
 const nowMs = Date.parse('2026-01-01T01:00:00Z')
 const at = (secondsAgo: number): string => new Date(nowMs - secondsAgo * 1000).toISOString()

@@ -1,8 +1,8 @@
 /** What becomes of pods whose node is lost, tainted or gone; on a clock that is moved by hand. */
 import t from 'tap'
 import { zoneEvictions } from '../../controllers/node-lifecycle/zones.ts'
-import { tooManyTerminated } from '../../controllers/pod-gc.ts'
-import { isStatus } from '../../shared/api/status-error.ts'
+import { tooManyTerminated } from '../../controllers/pods/pod-gc.ts'
+import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { Event, Lease, Node, Pod, PodDisruptionBudget } from '../../shared/api/types.ts'
 import { events, leases, nodes, podDisruptionBudgets, pods } from '../../shared/client/resources.ts'
 import { toMicroTime, toTime } from '../../shared/clock/timestamp.ts'

@@ -4,7 +4,7 @@ import { NodeInfo, type PresentNode, podInfo } from '../../controllers/scheduler
 import { enoughOf, NodeSearch } from '../../controllers/scheduler/node-search.ts'
 import type { Rejection } from '../../controllers/scheduler/rejection.ts'
 import { SchedulingQueue } from '../../controllers/scheduler/scheduling-queue.ts'
-import { podRequests } from '../../shared/api/amounts.ts'
+import { podRequests } from '../../shared/api/quantities/amounts.ts'
 import type { Container, Node, Pod, PodSpec } from '../../shared/api/types.ts'
 import { nodes, pods } from '../../shared/client/resources.ts'
 import { startTestControlPlane } from '../harness/control-plane.ts'

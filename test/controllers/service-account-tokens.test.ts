@@ -1,6 +1,6 @@
 import { request } from 'node:https'
 import t from 'tap'
-import { isStatus } from '../../shared/api/status-error.ts'
+import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { Secret, ServiceAccount } from '../../shared/api/types.ts'
 import { secrets, serviceAccounts } from '../../shared/client/resources.ts'
 import { startTestControlPlane } from '../harness/control-plane.ts'

@@ -3,7 +3,7 @@ import { claimsOf, identify, ordinalOf } from '../../controllers/stateful-set/id
 import { planStatefulSet, statefulSetStatus } from '../../controllers/stateful-set/plan.ts'
 import { wantedOwners } from '../../controllers/stateful-set/pod-claims.ts'
 import type { Pod } from '../../shared/api/types.ts'
-import type { StatefulSet } from '../../shared/api/workloads.ts'
+import type { StatefulSet } from '../../shared/api/workloads/workloads.ts'
 
 const nowMs = Date.parse('2026-01-01T01:00:00Z')
 const setOf = (spec: Partial<StatefulSet['spec']> = {}, status: object = {}): StatefulSet => ({

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type TrimmedNode, trimNode } from '../../controllers/trimmed-node.ts'
+import { type TrimmedNode, trimNode } from '../../controllers/informers/trimmed-node.ts'
 import type { Node } from '../../shared/api/types.ts'
 
 const conditions = [{ type: 'Ready', status: 'True' }]

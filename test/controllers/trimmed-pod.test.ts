@@ -1,6 +1,6 @@
 import t from 'tap'
-import { type TrimmedPod, trimPod } from '../../controllers/trimmed-pod.ts'
-import { hasEnded } from '../../shared/api/pod-phase.ts'
+import { type TrimmedPod, trimPod } from '../../controllers/informers/trimmed-pod.ts'
+import { hasEnded } from '../../shared/api/pods/pod-phase.ts'
 import type { Container, Pod, PodSpec } from '../../shared/api/types.ts'
 
 const whole: Pod = {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { StatusError } from '../../shared/api/status-error.ts'
+import type { StatusError } from '../../shared/api/status/status-error.ts'
 import type { DeleteOptions, Pod, PreStopHandler, WatchEvent } from '../../shared/api/types.ts'
 import { pods } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'

@@ -1,7 +1,7 @@
 /** A leader that is halted, or cut off, for longer than its Lease, and comes back with what it believed before. */
 import t, { type Test } from 'tap'
 import type { Lease, Pod } from '../../shared/api/types.ts'
-import type { Job } from '../../shared/api/workloads.ts'
+import type { Job } from '../../shared/api/workloads/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { startInformer } from '../../shared/client/informer.ts'
 import { deployments, jobs, leases, pods } from '../../shared/client/resources.ts'

@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import t from 'tap'
 import { possibleIsolation } from '../../kubelet/runtime/process/index.ts'
-import type { NetworkPolicySpec } from '../../shared/api/network-policy.ts'
+import type { NetworkPolicySpec } from '../../shared/api/services/network-policy.ts'
 import { kubeletPid, startTestCluster } from '../harness/cluster.ts'
 import { findKubectls } from '../harness/kubectl.ts'
 import { ownPodRange } from '../harness/own-pod-range.ts'

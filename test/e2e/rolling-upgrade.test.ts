@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Termination } from '../../shared/api/termination.ts'
 import type { KubeObject, Lease, Pod, WatchEvent } from '../../shared/api/types.ts'
-import type { Deployment } from '../../shared/api/workloads.ts'
+import type { Deployment } from '../../shared/api/workloads/workloads.ts'
 import {
   configMaps,
   customResourceDefinitions,

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { Termination } from '../../shared/api/termination.ts'
 import type { Pod } from '../../shared/api/types.ts'
-import type { CronJob, Job, StatefulSet } from '../../shared/api/workloads.ts'
+import type { CronJob, Job, StatefulSet } from '../../shared/api/workloads/workloads.ts'
 import { cronJobs, jobs, pods, statefulSets, terminations } from '../../shared/client/resources.ts'
 import { startTestCluster } from '../harness/cluster.ts'
 import { findKubectls, kubectlSays } from '../harness/kubectl.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Termination } from '../../shared/api/termination.ts'
 import type { Event, Pod, PodDisruptionBudget, Service } from '../../shared/api/types.ts'
-import type { DaemonSet, Deployment, EndpointSlice, ReplicaSet } from '../../shared/api/workloads.ts'
+import type { DaemonSet, Deployment, EndpointSlice, ReplicaSet } from '../../shared/api/workloads/workloads.ts'
 import {
   daemonSets,
   deployments,

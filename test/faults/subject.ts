@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { StatusError } from '../../shared/api/status-error.ts'
+import { StatusError } from '../../shared/api/status/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import { pods } from '../../shared/client/resources.ts'

@@ -12,7 +12,7 @@ import type { ContainerRecord } from '../../kubelet/runtime/container-runtime.ts
 import type { RuntimePod } from '../../kubelet/runtime/runtime-pod.ts'
 import { qualifiedImage } from '../../kubelet/status/container-statuses.ts'
 import { isLegalTransition, mergeStatus, statusPatch } from '../../kubelet/status/status-merge.ts'
-import { goDurationMs } from '../../shared/api/go-duration-ms.ts'
+import { goDurationMs } from '../../shared/api/quantities/go-duration-ms.ts'
 import type { Container, Pod, PodSpec, PodStatus, PreStopHandler } from '../../shared/api/types.ts'
 
 const pod = (spec: Partial<PodSpec>, metadata: Pod['metadata'] = {}): Pod => ({

@@ -2,7 +2,7 @@
  * The few verbs a kubelet needs, in memory and on any clock: enough of an API server to play transcripts on virtual time.
  * It tells of every write, in order.
  */
-import { alreadyExists, conflict, notFound } from '../../shared/api/status-errors.ts'
+import { alreadyExists, conflict, notFound } from '../../shared/api/status/status-errors.ts'
 import type { DeleteOptions, KubeObject, Pod, WatchEvent } from '../../shared/api/types.ts'
 import type { Client, ObjectRef, Resource, WatchQuery } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { KubeletLog } from '../../kubelet/kubelet.ts'
-import { StatusError } from '../../shared/api/status-error.ts'
+import { StatusError } from '../../shared/api/status/status-error.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { machine } from './machine.ts'
 

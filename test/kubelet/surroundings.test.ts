@@ -33,7 +33,7 @@ import { giveToGroup, isAnotherGroups } from '../../kubelet/volumes/give-to-grou
 import { checkHostPath, placeOnNode } from '../../kubelet/volumes/host-path.ts'
 import { VolumeManager } from '../../kubelet/volumes/volume-manager.ts'
 import { type VolumeSources, volumePayload } from '../../kubelet/volumes/volume-payload.ts'
-import { notFound } from '../../shared/api/status-errors.ts'
+import { notFound } from '../../shared/api/status/status-errors.ts'
 import type { Container, Event, Pod, Service } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { createScaledClock } from '../../shared/clock/scaled-clock.ts'

@@ -1,9 +1,9 @@
 /** Feature gates of pods and their endpoints, on and off, with real processes. */
 import t from 'tap'
 import { resources } from '../../library/index.ts'
-import { isStatus } from '../../shared/api/status-error.ts'
+import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { Pod, Service } from '../../shared/api/types.ts'
-import type { EndpointSlice } from '../../shared/api/workloads.ts'
+import type { EndpointSlice } from '../../shared/api/workloads/workloads.ts'
 import { endpointSlices, services } from '../../shared/client/resources.ts'
 import { followPod, isReady, untilHandled } from '../harness/pods.ts'
 import { until } from '../harness/until.ts'

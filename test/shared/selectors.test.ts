@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
-import { matchesFields, parseFieldSelector } from '../../shared/api/field-selector.ts'
-import { fromSelectorObject, matchesLabels, parseLabelSelector } from '../../shared/api/label-selector.ts'
+import { matchesFields, parseFieldSelector } from '../../shared/api/selectors/field-selector.ts'
+import { fromSelectorObject, matchesLabels, parseLabelSelector } from '../../shared/api/selectors/label-selector.ts'
 
 interface Scenario {
   name: string

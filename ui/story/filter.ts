@@ -1,5 +1,5 @@
-import { type LabelSelector, matchesLabels, parseLabelSelector } from '../../shared/api/label-selector.ts'
-import { StatusError } from '../../shared/api/status-error.ts'
+import { type LabelSelector, matchesLabels, parseLabelSelector } from '../../shared/api/selectors/label-selector.ts'
+import { StatusError } from '../../shared/api/status/status-error.ts'
 import { endingOf, exitCodesOf } from './ending.ts'
 import type { PodStory } from './model.ts'
 

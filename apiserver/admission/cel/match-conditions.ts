@@ -1,4 +1,4 @@
-import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
+import { parseExact, toJson } from '../../../shared/api/json/exact-json.ts'
 import { convertDyn } from '../../cel/json-values.ts'
 import { Budget } from '../../cel/meter.ts'
 import { compileExpression, conditionVariables, OutOfBudget, type Variables } from '../../cel/request-expression.ts'

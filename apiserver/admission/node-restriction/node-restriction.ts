@@ -1,4 +1,4 @@
-import { forbidden } from '../../../shared/api/status-errors.ts'
+import { forbidden } from '../../../shared/api/status/status-errors.ts'
 import type { Access } from '../../auth/access.ts'
 import { nodeNameOf } from '../../auth/node-authorizer.ts'
 import type { Lookup } from '../../kind/lookup.ts'

@@ -1,4 +1,4 @@
-import { notFound } from '../../../shared/api/status-errors.ts'
+import { notFound } from '../../../shared/api/status/status-errors.ts'
 import type { Pod } from '../../../shared/api/types.ts'
 import { MIRROR } from '../../resources/parts/pod-spec/validate-annotations.ts'
 import { deepEqual } from '../../values/deep-equal.ts'

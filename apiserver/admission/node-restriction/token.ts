@@ -1,4 +1,4 @@
-import { claimNameOf } from '../../../shared/api/pod-claims.ts'
+import { claimNameOf } from '../../../shared/api/pods/pod-claims.ts'
 import type { KubeObject, Pod } from '../../../shared/api/types.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../shared/api/volumes.ts'
 import type { Lookup } from '../../kind/lookup.ts'

@@ -1,4 +1,4 @@
-import { safeSysctls } from '../../../shared/api/safe-sysctls.ts'
+import { safeSysctls } from '../../../shared/api/pods/safe-sysctls.ts'
 import type { Container, Pod } from '../../../shared/api/types.ts'
 import {
   containersOf,

@@ -1,4 +1,4 @@
-import { forbidden } from '../../../shared/api/status-errors.ts'
+import { forbidden } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject, Pod, PodTemplateSpec } from '../../../shared/api/types.ts'
 import type { Lookup, LookupAll } from '../../kind/lookup.ts'
 import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission-plugin.ts'

@@ -1,4 +1,4 @@
-import { fromSelectorObject } from '../../../shared/api/label-selector.ts'
+import { fromSelectorObject } from '../../../shared/api/selectors/label-selector.ts'
 import type { Lookup } from '../../kind/lookup.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'

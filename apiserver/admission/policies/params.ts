@@ -1,5 +1,5 @@
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
-import { fromSelectorObject, matchesLabels } from '../../../shared/api/label-selector.ts'
+import { fromSelectorObject, matchesLabels } from '../../../shared/api/selectors/label-selector.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { Lookup, LookupAll } from '../../kind/lookup.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'

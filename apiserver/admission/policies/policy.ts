@@ -1,4 +1,4 @@
-import type { LabelSelectorObject } from '../../../shared/api/label-selector.ts'
+import type { LabelSelectorObject } from '../../../shared/api/selectors/label-selector.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { Rule } from '../webhooks/webhook.ts'
 

@@ -1,5 +1,5 @@
-import type { StatusError } from '../../../shared/api/status-error.ts'
-import { forbidden } from '../../../shared/api/status-errors.ts'
+import type { StatusError } from '../../../shared/api/status/status-error.ts'
+import { forbidden } from '../../../shared/api/status/status-errors.ts'
 import { convertDyn } from '../../cel/json-values.ts'
 import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission-plugin.ts'
 import type { WorkLimits } from '../../work-limits.ts'

@@ -1,4 +1,4 @@
-import { forbidden } from '../../../shared/api/status-errors.ts'
+import { forbidden } from '../../../shared/api/status/status-errors.ts'
 import type { Lookup } from '../../kind/lookup.ts'
 import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import type { WebhookCandidate } from './candidates.ts'

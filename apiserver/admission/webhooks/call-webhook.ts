@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { badRequest } from '../../../shared/api/status-errors.ts'
+import { badRequest } from '../../../shared/api/status/status-errors.ts'
 import { CallError } from '../../../shared/client/call-errors.ts'
 import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { reviewVersion } from '../../validation/review-version.ts'

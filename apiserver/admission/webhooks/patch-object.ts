@@ -1,5 +1,5 @@
-import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
-import { internalError } from '../../../shared/api/status-errors.ts'
+import { parseExact, toJson } from '../../../shared/api/json/exact-json.ts'
+import { internalError } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from '../../patch/json-patch.ts'

@@ -1,5 +1,5 @@
 /** Why a webhook ends a request. Upstream: webhook/errors/statuserror.go. */
-import { StatusError } from '../../../shared/api/status-error.ts'
+import { StatusError } from '../../../shared/api/status/status-error.ts'
 import type { ReviewResponse } from '../admission-review.ts'
 
 /** A call to a webhook failed, or its answer is not valid; the webhook's failurePolicy decides the result. */

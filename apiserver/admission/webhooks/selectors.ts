@@ -1,5 +1,5 @@
-import { type LabelSelector, matchesLabels } from '../../../shared/api/label-selector.ts'
-import { notFound } from '../../../shared/api/status-errors.ts'
+import { type LabelSelector, matchesLabels } from '../../../shared/api/selectors/label-selector.ts'
+import { notFound } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { Lookup } from '../../kind/lookup.ts'
 import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'

@@ -1,4 +1,4 @@
-import { internalError } from '../../../shared/api/status-errors.ts'
+import { internalError } from '../../../shared/api/status/status-errors.ts'
 import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission-plugin.ts'
 import { applies } from './applies.ts'
 import { callWebhook } from './call-webhook.ts'

@@ -1,4 +1,8 @@
-import { fromSelectorObject, type LabelSelector, type LabelSelectorObject } from '../../../shared/api/label-selector.ts'
+import {
+  fromSelectorObject,
+  type LabelSelector,
+  type LabelSelectorObject,
+} from '../../../shared/api/selectors/label-selector.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ClientConfig } from '../../webhook-client/client-config.ts'
 

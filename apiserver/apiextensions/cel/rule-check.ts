@@ -1,4 +1,4 @@
-import { ownValue } from '../../../shared/api/own-value.ts'
+import { ownValue } from '../../../shared/api/json/own-value.ts'
 import { limitOf } from '../../cel/errors.ts'
 import { Budget, OUT_OF_BUDGET } from '../../cel/meter.ts'
 import { correlation } from '../../schema/correlation.ts'

@@ -1,6 +1,6 @@
 /** ConversionReview of apiextensions.k8s.io/v1 and v1beta1. Upstream: apiserver/conversion/webhook_converter.go. */
-import { toJson } from '../../../shared/api/exact-json.ts'
-import { plainError } from '../../../shared/api/status-errors.ts'
+import { toJson } from '../../../shared/api/json/exact-json.ts'
+import { plainError } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 
 const reviewGroup = 'apiextensions.k8s.io'

@@ -1,4 +1,4 @@
-import { notFound } from '../../../shared/api/status-errors.ts'
+import { notFound } from '../../../shared/api/status/status-errors.ts'
 import type { Lookup, LookupAll } from '../../kind/lookup.ts'
 import type { User } from '../../kind/user.ts'
 import type { BindingObject, RoleObject, Subject } from '../../validation/rbac-rules.ts'

@@ -1,5 +1,5 @@
 /** What Kubernetes adds to CEL: quantities, versions, addresses, URLs and formats. */
-import { parseQuantity, type Quantity, QuantityError } from '../../../shared/api/quantity.ts'
+import { parseQuantity, type Quantity, QuantityError } from '../../../shared/api/quantities/quantity.ts'
 import { matchesFormat } from '../../schema/formats.ts'
 import {
   dns1035Label,

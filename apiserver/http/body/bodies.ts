@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { badRequest, tooManyRequests } from '../../../shared/api/status-errors.ts'
+import { badRequest, tooManyRequests } from '../../../shared/api/status/status-errors.ts'
 import { Seats } from '../flow-control/seats.ts'
 import { type LimitName, type Limits, limitTable } from '../limits/limits.ts'
 import { readBody } from './body.ts'

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { badRequest, requestEntityTooLarge } from '../../../shared/api/status-errors.ts'
+import { badRequest, requestEntityTooLarge } from '../../../shared/api/status/status-errors.ts'
 import { readBody as read } from '../../../shared/http/read-body.ts'
 import type { LimitName } from '../limits/limits.ts'
 

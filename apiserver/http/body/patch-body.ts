@@ -1,11 +1,11 @@
-import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
-import { StatusError } from '../../../shared/api/status-error.ts'
+import { parseExact, toJson } from '../../../shared/api/json/exact-json.ts'
+import { StatusError } from '../../../shared/api/status/status-error.ts'
 import {
   badRequest,
   requestEntityTooLarge,
   unsupportedMediaType,
   unsupportedMediaTypeRoute,
-} from '../../../shared/api/status-errors.ts'
+} from '../../../shared/api/status/status-errors.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { conversionError } from '../../patch/from-unstructured.ts'
 import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from '../../patch/json-patch.ts'

@@ -1,4 +1,4 @@
-import { badRequest, unsupportedMediaType } from '../../../shared/api/status-errors.ts'
+import { badRequest, unsupportedMediaType } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { resetsManagedFields } from '../../patch/managed-fields.ts'

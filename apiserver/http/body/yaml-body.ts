@@ -1,6 +1,6 @@
 import type { Schema } from 'js-yaml'
-import { parseExact } from '../../../shared/api/exact-json.ts'
-import { kubernetesSchema } from '../../../shared/api/yaml-schema.ts'
+import { parseExact } from '../../../shared/api/json/exact-json.ts'
+import { kubernetesSchema } from '../../../shared/api/json/yaml-schema.ts'
 import { checkJsonValues, checkYamlValues } from '../../validation/body-values.ts'
 import { duplicateFields } from '../../validation/request-body.ts'
 import { aliasProblem } from './yaml-aliases.ts'

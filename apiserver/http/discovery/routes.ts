@@ -1,6 +1,6 @@
 /** `/api` and `/apis` with what is below them that is no resource. Documents are made once per state of the catalog. */
 import { createHash } from 'node:crypto'
-import { resourceNotFound } from '../../../shared/api/status-errors.ts'
+import { resourceNotFound } from '../../../shared/api/status/status-errors.ts'
 import type { Catalog } from '../../registry/catalog.ts'
 import { assertAcceptable, encodingFor, type Negotiated, parseAccept, unknownShape } from '../encode/negotiation.ts'
 import { sendJson, sendNothing } from '../encode/respond.ts'

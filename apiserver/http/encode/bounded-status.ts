@@ -1,4 +1,4 @@
-import type { Status, StatusCause } from '../../../shared/api/status-error.ts'
+import type { Status, StatusCause } from '../../../shared/api/status/status-error.ts'
 import { causeBytes, cutTo } from '../../validation/cut-text.ts'
 
 /**

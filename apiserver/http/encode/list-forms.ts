@@ -1,5 +1,5 @@
-import { parseStored, toJson } from '../../../shared/api/exact-json.ts'
-import { dumpOptions } from '../../../shared/api/yaml-schema.ts'
+import { parseStored, toJson } from '../../../shared/api/json/exact-json.ts'
+import { dumpOptions } from '../../../shared/api/json/yaml-schema.ts'
 import { type ListInParts, protobufList } from '../../protobuf/encode-list.ts'
 import type { JsonMap } from '../../values/json-map.ts'
 import type { CachedObject } from '../../watchcache/cached-object.ts'

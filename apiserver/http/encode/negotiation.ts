@@ -1,4 +1,4 @@
-import { notAcceptable, notAcceptableRoute } from '../../../shared/api/status-errors.ts'
+import { notAcceptable, notAcceptableRoute } from '../../../shared/api/status/status-errors.ts'
 
 /** Describes the form of answer that the client wants. */
 export interface Negotiated {

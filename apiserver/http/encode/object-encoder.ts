@@ -1,5 +1,5 @@
-import { toJson } from '../../../shared/api/exact-json.ts'
-import { notAcceptable } from '../../../shared/api/status-errors.ts'
+import { toJson } from '../../../shared/api/json/exact-json.ts'
+import { notAcceptable } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { decodeStored, type StoredObject, shownParts, typeHead } from '../../registry/stored-object.ts'

@@ -1,4 +1,4 @@
-import { parseStored, toJson } from '../../../shared/api/exact-json.ts'
+import { parseStored, toJson } from '../../../shared/api/json/exact-json.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { encodeWatchEvent } from '../../protobuf/encode.ts'
 import { decodeStored, type StoredObject, spliceHead } from '../../registry/stored-object.ts'

@@ -1,4 +1,4 @@
-import { StatusError } from '../../../shared/api/status-error.ts'
+import { StatusError } from '../../../shared/api/status/status-error.ts'
 import { durationMs } from '../../../shared/config/option-types.ts'
 import type { Attributes } from '../../auth/types.ts'
 import type { FaultEffect } from '../../instruments/faults.ts'

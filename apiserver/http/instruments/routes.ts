@@ -1,4 +1,4 @@
-import { badRequest } from '../../../shared/api/status-errors.ts'
+import { badRequest } from '../../../shared/api/status/status-errors.ts'
 import { durationMs } from '../../../shared/config/option-types.ts'
 import type { FaultRule } from '../../instruments/faults.ts'
 import { filterFields, isMeant, parseFilter } from '../../instruments/request-filter.ts'

@@ -1,4 +1,4 @@
-import { ownValue } from '../../../shared/api/own-value.ts'
+import { ownValue } from '../../../shared/api/json/own-value.ts'
 import { sendText } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
 import { notFound } from '../resources/resource-routes.ts'

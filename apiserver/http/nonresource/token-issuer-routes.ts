@@ -1,4 +1,4 @@
-import { notAcceptableRoute } from '../../../shared/api/status-errors.ts'
+import { notAcceptableRoute } from '../../../shared/api/status/status-errors.ts'
 import type { ServiceAccountTokens } from '../../auth/service-account/service-account-tokens.ts'
 import { keySet } from '../../auth/service-account/signing-key.ts'
 import { parseAccept } from '../encode/negotiation.ts'

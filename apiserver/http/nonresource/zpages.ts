@@ -1,4 +1,4 @@
-import { notAcceptable } from '../../../shared/api/status-errors.ts'
+import { notAcceptable } from '../../../shared/api/status/status-errors.ts'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import { kubernetesVersion } from '../../../shared/config/kubernetes-version.ts'

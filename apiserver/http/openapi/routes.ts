@@ -1,4 +1,4 @@
-import { toJson } from '../../../shared/api/exact-json.ts'
+import { toJson } from '../../../shared/api/json/exact-json.ts'
 import type { Catalog } from '../../registry/catalog.ts'
 import { baseHeaders, sendAsIs, sendJson, sendNothing } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'

@@ -1,4 +1,4 @@
-import { badRequest } from '../../../shared/api/status-errors.ts'
+import { badRequest } from '../../../shared/api/status/status-errors.ts'
 import { scanJson } from '../../validation/json-scanner.ts'
 
 /** Says where the next page of a list begins. The token is opaque to clients, and has upstream's own form. */

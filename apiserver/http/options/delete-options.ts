@@ -1,5 +1,5 @@
-import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
-import { badRequest } from '../../../shared/api/status-errors.ts'
+import { parseExact, toJson } from '../../../shared/api/json/exact-json.ts'
+import { badRequest } from '../../../shared/api/status/status-errors.ts'
 import type { DeleteOptions } from '../../../shared/api/types.ts'
 import { gatedReason, type ReasonContext, validateReason } from '../../registry/writes/termination-reason.ts'
 import { checkJsonValues } from '../../validation/body-values.ts'

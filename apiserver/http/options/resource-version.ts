@@ -1,5 +1,5 @@
-import type { StatusError } from '../../../shared/api/status-error.ts'
-import { resourceVersionTooLarge } from '../../../shared/api/status-errors.ts'
+import type { StatusError } from '../../../shared/api/status/status-error.ts'
+import { resourceVersionTooLarge } from '../../../shared/api/status/status-errors.ts'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import type { WatchCache } from '../../watchcache/watch-cache.ts'
 

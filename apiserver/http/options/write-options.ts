@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { leaderHeader, leaderIn } from '../../../shared/api/leader.ts'
-import { badRequest } from '../../../shared/api/status-errors.ts'
+import { badRequest } from '../../../shared/api/status/status-errors.ts'
 import { fenceOf } from '../../registry/leader-fence.ts'
 import type { WriteOptions } from '../../registry/write-context.ts'
 import { forbidden, invalid, invalidObject, notSupported, tooLong } from '../../validation/field-error.ts'

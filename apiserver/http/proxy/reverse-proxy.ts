@@ -1,5 +1,5 @@
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http'
-import { StatusError } from '../../../shared/api/status-error.ts'
+import { StatusError } from '../../../shared/api/status/status-error.ts'
 import { requestError } from '../../../shared/client/call-errors.ts'
 import { Gathered } from '../../../shared/client/gathered.ts'
 import type { Exchange } from '../exchange.ts'

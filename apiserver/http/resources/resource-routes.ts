@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { methodNotAllowed, methodNotSupported, resourceNotFound } from '../../../shared/api/status-errors.ts'
+import { methodNotAllowed, methodNotSupported, resourceNotFound } from '../../../shared/api/status/status-errors.ts'
 import type { RequestedResource } from '../../auth/types.ts'
 import type { ResourceDefinition, Verb } from '../../kind/resource-definition.ts'
 import { traitsOf } from '../../kind/subresource-traits.ts'

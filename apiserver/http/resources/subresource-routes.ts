@@ -1,5 +1,5 @@
-import { ownValue } from '../../../shared/api/own-value.ts'
-import { methodNotAllowed, notFound, resourceNotFound } from '../../../shared/api/status-errors.ts'
+import { ownValue } from '../../../shared/api/json/own-value.ts'
+import { methodNotAllowed, notFound, resourceNotFound } from '../../../shared/api/status/status-errors.ts'
 import type { ResourceDefinition, SubresourceEntry } from '../../kind/resource-definition.ts'
 import { subresourcesOf } from '../../kind/subresources.ts'
 import { type Handler, writing } from '../handler.ts'

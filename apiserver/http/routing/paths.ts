@@ -1,5 +1,5 @@
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify'
-import { methodNotAllowed } from '../../../shared/api/status-errors.ts'
+import { methodNotAllowed } from '../../../shared/api/status/status-errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { asHandler } from './handle.ts'
 import { commonMethods, otherMethod } from './methods.ts'

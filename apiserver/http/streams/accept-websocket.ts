@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
-import { badRequest } from '../../../shared/api/status-errors.ts'
+import { badRequest } from '../../../shared/api/status/status-errors.ts'
 import type { Upgrade } from '../../../shared/http/upgrades.ts'
 import type { Exchange } from '../exchange.ts'
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { StatusError } from '../../../shared/api/status-error.ts'
+import type { StatusError } from '../../../shared/api/status/status-error.ts'
 import { drained } from '../../../shared/http/drained.ts'
 import type { JsonMap } from '../../values/json-map.ts'
 import type { WatchSink } from '../../watchcache/watch-sink.ts'

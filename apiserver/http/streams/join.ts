@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Duplex, Writable } from 'node:stream'
-import { StatusError } from '../../../shared/api/status-error.ts'
+import { StatusError } from '../../../shared/api/status/status-error.ts'
 import { requestError } from '../../../shared/client/call-errors.ts'
 import type { Upgrade } from '../../../shared/http/upgrades.ts'
 import type { Exchange } from '../exchange.ts'

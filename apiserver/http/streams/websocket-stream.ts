@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { StatusError } from '../../../shared/api/status-error.ts'
+import { StatusError } from '../../../shared/api/status/status-error.ts'
 import type { Upgrade } from '../../../shared/http/upgrades.ts'
 import type { Exchange } from '../exchange.ts'
 import { acceptWebSocket } from './accept-websocket.ts'

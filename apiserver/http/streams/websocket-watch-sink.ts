@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
-import type { StatusError } from '../../../shared/api/status-error.ts'
+import type { StatusError } from '../../../shared/api/status/status-error.ts'
 import { drained } from '../../../shared/http/drained.ts'
 import type { WatchSink } from '../../watchcache/watch-sink.ts'
 import type { Connection } from '../limits/client-limits.ts'

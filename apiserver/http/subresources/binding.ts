@@ -1,4 +1,4 @@
-import { badRequest, conflict, plainError, resourceNotFound } from '../../../shared/api/status-errors.ts'
+import { badRequest, conflict, plainError, resourceNotFound } from '../../../shared/api/status/status-errors.ts'
 import type { Binding, KubeObject, Pod, PodCondition } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'

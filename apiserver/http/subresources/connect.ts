@@ -1,4 +1,4 @@
-import { badRequest, forbidden } from '../../../shared/api/status-errors.ts'
+import { badRequest, forbidden } from '../../../shared/api/status/status-errors.ts'
 import type { Pod } from '../../../shared/api/types.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { ResourceExchange } from '../exchange.ts'

@@ -1,8 +1,12 @@
-import { disruptionAllowed, SYNC_FAILED, withDisruptionCondition } from '../../../shared/api/disruption-budget.ts'
-import { fromSelectorObject, matchesLabels } from '../../../shared/api/label-selector.ts'
-import type { StatusError } from '../../../shared/api/status-error.ts'
-import { forbidden, plainError, tooManyRequests } from '../../../shared/api/status-errors.ts'
+import { fromSelectorObject, matchesLabels } from '../../../shared/api/selectors/label-selector.ts'
+import type { StatusError } from '../../../shared/api/status/status-error.ts'
+import { forbidden, plainError, tooManyRequests } from '../../../shared/api/status/status-errors.ts'
 import type { Pod, PodDisruptionBudget } from '../../../shared/api/types.ts'
+import {
+  disruptionAllowed,
+  SYNC_FAILED,
+  withDisruptionCondition,
+} from '../../../shared/api/workloads/disruption-budget.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 
 const POLICY = { group: 'policy', plural: 'poddisruptionbudget' }

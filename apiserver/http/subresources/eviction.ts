@@ -1,4 +1,4 @@
-import { badRequest } from '../../../shared/api/status-errors.ts'
+import { badRequest } from '../../../shared/api/status/status-errors.ts'
 import type { DeleteOptions, KubeObject, Pod, PodCondition, PodDisruptionBudget } from '../../../shared/api/types.ts'
 import { podDisruptionBudgets } from '../../../shared/client/resources.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'

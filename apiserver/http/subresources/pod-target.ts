@@ -1,4 +1,4 @@
-import { badRequest, notFound } from '../../../shared/api/status-errors.ts'
+import { badRequest, notFound } from '../../../shared/api/status/status-errors.ts'
 import type { Node, Pod } from '../../../shared/api/types.ts'
 import type { ApiContext } from '../api-context.ts'
 

@@ -1,6 +1,6 @@
 import { isIP, isIPv6 } from 'node:net'
-import { StatusError } from '../../../shared/api/status-error.ts'
-import { badRequest } from '../../../shared/api/status-errors.ts'
+import { StatusError } from '../../../shared/api/status/status-error.ts'
+import { badRequest } from '../../../shared/api/status/status-errors.ts'
 import type { Node, Pod, Service } from '../../../shared/api/types.ts'
 import { endpointAddresses } from '../../registry/service-endpoints.ts'
 import type { ApiContext } from '../api-context.ts'

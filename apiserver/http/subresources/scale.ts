@@ -1,8 +1,14 @@
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
-import { toJson } from '../../../shared/api/exact-json.ts'
-import { formatSelectorObject } from '../../../shared/api/label-selector.ts'
-import type { StatusError } from '../../../shared/api/status-error.ts'
-import { badRequest, internalError, notFound, plainError, resourceNotFound } from '../../../shared/api/status-errors.ts'
+import { toJson } from '../../../shared/api/json/exact-json.ts'
+import { formatSelectorObject } from '../../../shared/api/selectors/label-selector.ts'
+import type { StatusError } from '../../../shared/api/status/status-error.ts'
+import {
+  badRequest,
+  internalError,
+  notFound,
+  plainError,
+  resourceNotFound,
+} from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import { scaleAccess } from '../../apiextensions/scale.ts'

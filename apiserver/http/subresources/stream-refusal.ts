@@ -1,5 +1,5 @@
-import type { StatusError } from '../../../shared/api/status-error.ts'
-import { internalError } from '../../../shared/api/status-errors.ts'
+import type { StatusError } from '../../../shared/api/status/status-error.ts'
+import { internalError } from '../../../shared/api/status/status-errors.ts'
 import type { Upgrade } from '../../../shared/http/upgrades.ts'
 import type { Exchange } from '../exchange.ts'
 import { errorOf } from '../proxy/kubelet-proxy.ts'

@@ -1,4 +1,4 @@
-import { badRequest, conflict, notFound } from '../../../shared/api/status-errors.ts'
+import { badRequest, conflict, notFound } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject, Pod } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import type { Reference } from '../../auth/service-account/claims.ts'

@@ -1,6 +1,6 @@
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
-import type { StatusError } from '../../../shared/api/status-error.ts'
-import { badRequest, conflict, plainError } from '../../../shared/api/status-errors.ts'
+import type { StatusError } from '../../../shared/api/status/status-error.ts'
+import { badRequest, conflict, plainError } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import { applyFields } from '../../kind/field-manager.ts'

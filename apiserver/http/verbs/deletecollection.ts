@@ -1,4 +1,4 @@
-import { ignoreNotFound } from '../../../shared/api/status-error.ts'
+import { ignoreNotFound } from '../../../shared/api/status/status-error.ts'
 import { keyPrefix } from '../../registry/keys.ts'
 import { eventRounds } from '../../watchcache/event-rounds.ts'
 import type { ApiContext } from '../api-context.ts'

@@ -1,4 +1,4 @@
-import { plainError } from '../../../shared/api/status-errors.ts'
+import { plainError } from '../../../shared/api/status/status-errors.ts'
 import type { ApiContext } from '../api-context.ts'
 import { negotiate } from '../encode/negotiation.ts'
 import { encodeForClient } from '../encode/object-encoder.ts'

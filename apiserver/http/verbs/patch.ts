@@ -1,5 +1,5 @@
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
-import { StatusError } from '../../../shared/api/status-error.ts'
+import { StatusError } from '../../../shared/api/status/status-error.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { resetsManagedFields } from '../../patch/managed-fields.ts'

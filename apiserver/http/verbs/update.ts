@@ -1,4 +1,4 @@
-import { badRequest } from '../../../shared/api/status-errors.ts'
+import { badRequest } from '../../../shared/api/status/status-errors.ts'
 import type { ApiContext } from '../api-context.ts'
 import { readObject } from '../body/request-object.ts'
 import { negotiate } from '../encode/negotiation.ts'

@@ -1,5 +1,5 @@
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
-import { plainError } from '../../../shared/api/status-errors.ts'
+import { plainError } from '../../../shared/api/status/status-errors.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { messageOfKind } from '../../protobuf/messages.ts'
 import { keyPrefix } from '../../registry/keys.ts'

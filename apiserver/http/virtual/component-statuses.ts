@@ -1,4 +1,4 @@
-import { notFound } from '../../../shared/api/status-errors.ts'
+import { notFound } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { negotiate } from '../encode/negotiation.ts'
 import { encodeForClient } from '../encode/object-encoder.ts'

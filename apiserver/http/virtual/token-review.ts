@@ -1,4 +1,4 @@
-import { badRequest } from '../../../shared/api/status-errors.ts'
+import { badRequest } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ServiceAccountTokens } from '../../auth/service-account/service-account-tokens.ts'
 import { review } from './review.ts'

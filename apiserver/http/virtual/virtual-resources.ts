@@ -1,4 +1,4 @@
-import { methodNotAllowed } from '../../../shared/api/status-errors.ts'
+import { methodNotAllowed } from '../../../shared/api/status/status-errors.ts'
 import type { ResourceDefinition, Verb } from '../../kind/resource-definition.ts'
 import { type Handler, writing } from '../handler.ts'
 import { createPodBinding } from '../subresources/binding.ts'

@@ -1,4 +1,4 @@
-import { isInt64 } from '../../../shared/api/exact-json.ts'
+import { isInt64 } from '../../../shared/api/json/exact-json.ts'
 /** JSON values as Go's fmt prints them, for messages that quote what a client sent. */
 export function printValue(value: unknown): string {
   if (value === null || value === undefined) return '<nil>'

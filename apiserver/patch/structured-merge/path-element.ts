@@ -1,4 +1,4 @@
-import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
+import { parseExact, toJson } from '../../../shared/api/json/exact-json.ts'
 import type { ListType, MapType } from './schema.ts'
 
 /** A path element is one step of a field path, as `fieldsV1` writes it: `f:name`, `k:{"name":"a"}`, `v:"x"`. */

@@ -1,4 +1,4 @@
-import { badRequest, internalError, plainError } from '../../../shared/api/status-errors.ts'
+import { badRequest, internalError, plainError } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { RequestScope } from '../write-context.ts'
 

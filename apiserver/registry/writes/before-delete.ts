@@ -1,5 +1,5 @@
-import { nextInt64 } from '../../../shared/api/exact-json.ts'
-import { goDurationMs } from '../../../shared/api/go-duration-ms.ts'
+import { nextInt64 } from '../../../shared/api/json/exact-json.ts'
+import { goDurationMs } from '../../../shared/api/quantities/go-duration-ms.ts'
 import type { DeleteOptions, KubeObject } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'

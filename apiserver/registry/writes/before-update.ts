@@ -1,4 +1,4 @@
-import { conflict, invalid, modified, plainError } from '../../../shared/api/status-errors.ts'
+import { conflict, invalid, modified, plainError } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject, ObjectMeta } from '../../../shared/api/types.ts'
 import { traitsOf } from '../../kind/subresource-traits.ts'
 import { messageKey } from '../keys.ts'

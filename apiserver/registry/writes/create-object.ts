@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { alreadyExists, generatedNameTaken } from '../../../shared/api/status-errors.ts'
+import { alreadyExists, generatedNameTaken } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import { trackFields } from '../../kind/field-manager.ts'

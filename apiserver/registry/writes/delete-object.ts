@@ -1,4 +1,4 @@
-import { conflict, notFound } from '../../../shared/api/status-errors.ts'
+import { conflict, notFound } from '../../../shared/api/status/status-errors.ts'
 import type { TerminationRequest } from '../../../shared/api/termination.ts'
 import type { DeleteOptions, KubeObject } from '../../../shared/api/types.ts'
 import { withoutStorageVersion } from '../../kind/storage-version.ts'

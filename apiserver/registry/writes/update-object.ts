@@ -1,5 +1,5 @@
-import { nextInt64 } from '../../../shared/api/exact-json.ts'
-import { notFound } from '../../../shared/api/status-errors.ts'
+import { nextInt64 } from '../../../shared/api/json/exact-json.ts'
+import { notFound } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import { sameButTimes, trackFields } from '../../kind/field-manager.ts'

@@ -1,5 +1,5 @@
-import type { StatusError } from '../../../shared/api/status-error.ts'
-import { modified, timeout } from '../../../shared/api/status-errors.ts'
+import type { StatusError } from '../../../shared/api/status/status-error.ts'
+import { modified, timeout } from '../../../shared/api/status/status-errors.ts'
 import type { ObjectScope } from '../write-context.ts'
 import type { WritePath } from './write-path.ts'
 

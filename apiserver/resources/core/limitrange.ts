@@ -1,6 +1,6 @@
 import type { V1LimitRangeItem } from '@kubernetes/client-node'
-import { ownValue } from '../../../shared/api/own-value.ts'
-import { compareQuantities } from '../../../shared/api/quantity.ts'
+import { ownValue } from '../../../shared/api/json/own-value.ts'
+import { compareQuantities } from '../../../shared/api/quantities/quantity.ts'
 import type { ObjectMeta, Wire } from '../../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'

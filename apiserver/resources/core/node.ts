@@ -1,4 +1,4 @@
-import { isNegativeQuantity } from '../../../shared/api/quantity.ts'
+import { isNegativeQuantity } from '../../../shared/api/quantities/quantity.ts'
 import type { Node } from '../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn, orNone, wide } from '../../kind/cells.ts'
 import { resource } from '../../kind/resource-definition.ts'

@@ -1,4 +1,4 @@
-import { compareQuantities, isNegativeQuantity, quantityValue } from '../../../shared/api/quantity.ts'
+import { compareQuantities, isNegativeQuantity, quantityValue } from '../../../shared/api/quantities/quantity.ts'
 import type { ObjectMeta } from '../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn, wide } from '../../kind/cells.ts'
 import { resource } from '../../kind/resource-definition.ts'

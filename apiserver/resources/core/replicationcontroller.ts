@@ -1,5 +1,5 @@
 import type { V1ReplicationControllerStatus } from '@kubernetes/client-node'
-import { matchesLabels } from '../../../shared/api/label-selector.ts'
+import { matchesLabels } from '../../../shared/api/selectors/label-selector.ts'
 import type { ObjectMeta, PodTemplateSpec, Wire } from '../../../shared/api/types.ts'
 import { nameColumn } from '../../kind/cells.ts'
 import { resource } from '../../kind/resource-definition.ts'

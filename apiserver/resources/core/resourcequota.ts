@@ -1,5 +1,5 @@
 import type { V1ResourceQuotaSpec, V1ResourceQuotaStatus } from '@kubernetes/client-node'
-import { compareQuantities, isNegativeQuantity } from '../../../shared/api/quantity.ts'
+import { compareQuantities, isNegativeQuantity } from '../../../shared/api/quantities/quantity.ts'
 import type { ObjectMeta, Wire } from '../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import { invalid, required } from '../../validation/field-error.ts'

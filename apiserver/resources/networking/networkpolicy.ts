@@ -1,4 +1,9 @@
-import type { NetworkPolicy, NetworkPolicySpec, PolicyPeer, PolicyPort } from '../../../shared/api/network-policy.ts'
+import type {
+  NetworkPolicy,
+  NetworkPolicySpec,
+  PolicyPeer,
+  PolicyPort,
+} from '../../../shared/api/services/network-policy.ts'
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'

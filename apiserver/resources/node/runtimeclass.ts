@@ -1,5 +1,5 @@
 import type { V1RuntimeClass } from '@kubernetes/client-node'
-import { isNegativeQuantity } from '../../../shared/api/quantity.ts'
+import { isNegativeQuantity } from '../../../shared/api/quantities/quantity.ts'
 import type { WithMeta } from '../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import { invalid, required } from '../../validation/field-error.ts'

@@ -1,4 +1,4 @@
-import { isWholeQuantity } from '../../../shared/api/quantity.ts'
+import { isWholeQuantity } from '../../../shared/api/quantities/quantity.ts'
 
 /**
  * Returns a warning for each amount that is a fraction of a byte. `names` are the resources that are measured in bytes.

@@ -1,5 +1,5 @@
 /** What volumes and their claims have in common. */
-import { isNegativeQuantity, isZeroQuantity } from '../../../shared/api/quantity.ts'
+import { isNegativeQuantity, isZeroQuantity } from '../../../shared/api/quantities/quantity.ts'
 import { forbidden, invalid, notSupported } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 

@@ -5,7 +5,7 @@ import {
   type LabelSelectorObject,
   matchesLabels,
   type Requirement,
-} from '../../../shared/api/label-selector.ts'
+} from '../../../shared/api/selectors/label-selector.ts'
 import type { ObjectMeta, PodTemplateSpec } from '../../../shared/api/types.ts'
 import { column, wide } from '../../kind/cells.ts'
 import type { Strategy, StrategyContext } from '../../kind/resource-definition.ts'

@@ -6,8 +6,8 @@ import type {
   V1VolumeAttachment,
   V1VolumeAttributesClass,
 } from '@kubernetes/client-node'
-import { nextInt64 } from '../../../shared/api/exact-json.ts'
-import { isNegativeQuantity } from '../../../shared/api/quantity.ts'
+import { nextInt64 } from '../../../shared/api/json/exact-json.ts'
+import { isNegativeQuantity } from '../../../shared/api/quantities/quantity.ts'
 import type { WithMeta } from '../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'

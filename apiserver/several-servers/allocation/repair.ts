@@ -1,4 +1,4 @@
-import { holdingOf } from '../../../shared/api/service-holding.ts'
+import { holdingOf } from '../../../shared/api/services/service-holding.ts'
 import type { KubeObject, Service } from '../../../shared/api/types.ts'
 import { type IpAddress, type IpClaims, isManaged } from './ip-claims.ts'
 import type { PortClaims } from './port-claims.ts'

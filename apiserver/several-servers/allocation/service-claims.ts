@@ -1,5 +1,5 @@
-import type { ServiceHolding } from '../../../shared/api/service-holding.ts'
-import { holdingOf } from '../../../shared/api/service-holding.ts'
+import type { ServiceHolding } from '../../../shared/api/services/service-holding.ts'
+import { holdingOf } from '../../../shared/api/services/service-holding.ts'
 import type { KubeObject, Service } from '../../../shared/api/types.ts'
 import type { Clock, Timer } from '../../../shared/clock/clock.ts'
 import type { Logger } from '../../../shared/log/log.ts'

@@ -1,4 +1,4 @@
-import { noteStored } from '../../../shared/api/exact-json.ts'
+import { noteStored } from '../../../shared/api/json/exact-json.ts'
 import { ownKey } from '../../../shared/api/upstream-keys.ts'
 import { ConfigError } from '../../../shared/config/option.ts'
 import type { Entry } from '../engine.ts'

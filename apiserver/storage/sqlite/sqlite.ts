@@ -1,6 +1,6 @@
 import { extname, join, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { noteStored } from '../../../shared/api/exact-json.ts'
+import { noteStored } from '../../../shared/api/json/exact-json.ts'
 import { ConfigError } from '../../../shared/config/option.ts'
 import type { EventLogLimits } from '../event-log.ts'
 import { checkFence, type Fence } from '../fence.ts'

@@ -1,5 +1,5 @@
 import type { Cluster } from '../../../cluster/index.ts'
-import { ignoring, isStatus, StatusError } from '../../../shared/api/status-error.ts'
+import { ignoring, isStatus, StatusError } from '../../../shared/api/status/status-error.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../../shared/api/volumes.ts'
 import { namespaces } from '../../../shared/client/resources.ts'

@@ -1,4 +1,4 @@
-import { hookSleepSeconds } from '../../../shared/api/hook-sleep.ts'
+import { hookSleepSeconds } from '../../../shared/api/pods/hook-sleep.ts'
 import type { Container } from '../../../shared/api/types.ts'
 import { badFaults, type Fault, type Finding, isBad, type Rehearsal } from '../report.ts'
 import type { Way } from '../ways.ts'

@@ -1,5 +1,5 @@
-import { hookSleepSeconds } from '../../../shared/api/hook-sleep.ts'
-import { commandText, shellScript } from '../../../shared/api/shell-form.ts'
+import { hookSleepSeconds } from '../../../shared/api/pods/hook-sleep.ts'
+import { commandText, shellScript } from '../../../shared/api/pods/shell-form.ts'
 import type { Container, Probe } from '../../../shared/api/types.ts'
 import type { Finding } from '../report.ts'
 import { podGraceSeconds, type Workload } from '../workload.ts'

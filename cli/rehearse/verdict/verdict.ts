@@ -1,4 +1,4 @@
-import { shellScript } from '../../../shared/api/shell-form.ts'
+import { shellScript } from '../../../shared/api/pods/shell-form.ts'
 import { type Fault, type Finding, worstFirst } from '../report.ts'
 import type { Way } from '../ways.ts'
 import { podGraceSeconds, type Workload } from '../workload.ts'

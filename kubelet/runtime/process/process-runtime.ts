@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Duplex } from 'node:stream'
-import { AddressRange } from '../../../shared/api/address-range.ts'
+import { AddressRange } from '../../../shared/api/services/address-range.ts'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { withinLimit } from '../../../shared/clock/within-limit.ts'
 import { logLink } from '../../pod/folders.ts'

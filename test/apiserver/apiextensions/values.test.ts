@@ -11,7 +11,7 @@ import { DecodeError } from '../../../apiserver/validation/decoder.ts'
 import { errorBody } from '../../../apiserver/validation/field-error.ts'
 import type { FieldError } from '../../../apiserver/validation/field-errors.ts'
 import { defaultWorkLimits } from '../../../apiserver/work-limits.ts'
-import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
+import { parseExact, toJson } from '../../../shared/api/json/exact-json.ts'
 import { defaultFeatureGates } from '../../../shared/config/feature-gates.ts'
 
 interface Answer {

@@ -7,7 +7,7 @@ import { updateManagedFields } from '../../../apiserver/patch/apply.ts'
 import type { ManagedFieldsEntry } from '../../../apiserver/patch/managed-fields.ts'
 import { applyMergePatch } from '../../../apiserver/patch/merge-patch.ts'
 import { decodeObject } from '../../../apiserver/validation/decoder.ts'
-import type { StatusError } from '../../../shared/api/status-error.ts'
+import type { StatusError } from '../../../shared/api/status/status-error.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { type Json, Stage } from './stage.ts'
 

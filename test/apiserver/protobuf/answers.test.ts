@@ -4,7 +4,7 @@ import t from 'tap'
 import { protobufEvent } from '../../../apiserver/http/encode/watch-encoder.ts'
 import { HttpWatchSink } from '../../../apiserver/http/streams/http-watch-sink.ts'
 import { decodeProtobuf } from '../../../apiserver/protobuf/decode.ts'
-import { StatusError } from '../../../shared/api/status-error.ts'
+import { StatusError } from '../../../shared/api/status/status-error.ts'
 import { startTestApiServer } from '../../harness/api-server.ts'
 
 const protobuf = 'application/vnd.kubernetes.protobuf'

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { conversionError } from '../../../apiserver/patch/from-unstructured.ts'
 import { strategicMerge } from '../../../apiserver/patch/strategic-merge.ts'
 import { decodeObject } from '../../../apiserver/validation/decoder.ts'
-import type { StatusError } from '../../../shared/api/status-error.ts'
+import type { StatusError } from '../../../shared/api/status/status-error.ts'
 
 type Json = Record<string, unknown>
 interface Step {

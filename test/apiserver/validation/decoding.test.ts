@@ -8,7 +8,7 @@ import {
   duplicateFields,
   parseJsonBody,
 } from '../../../apiserver/validation/request-body.ts'
-import type { StatusError } from '../../../shared/api/status-error.ts'
+import type { StatusError } from '../../../shared/api/status/status-error.ts'
 
 const pod = { group: '', version: 'v1', kind: 'Pod', schema: 'io.k8s.api.core.v1.Pod' }
 const configMap = { group: '', version: 'v1', kind: 'ConfigMap', schema: 'io.k8s.api.core.v1.ConfigMap' }

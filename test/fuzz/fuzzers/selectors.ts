@@ -1,8 +1,8 @@
 /** Queries and selectors: what cannot be read is refused as the client's fault. */
 import { parseRequestInfo } from '../../../apiserver/http/request-info.ts'
-import { parseFieldSelector } from '../../../shared/api/field-selector.ts'
-import { parseLabelSelector } from '../../../shared/api/label-selector.ts'
-import { StatusError } from '../../../shared/api/status-error.ts'
+import { parseFieldSelector } from '../../../shared/api/selectors/field-selector.ts'
+import { parseLabelSelector } from '../../../shared/api/selectors/label-selector.ts'
+import { StatusError } from '../../../shared/api/status/status-error.ts'
 import type { Fuzzer } from '../fuzzer.ts'
 import type { Random } from '../random.ts'
 import { assertSpoken } from '../spoken.ts'

@@ -1,6 +1,6 @@
 // Asks a real kube-scheduler which pods it preempts in generated situations: node test/golden/scheduler/record.ts KUBECONFIG [COUNT] > preemption.json
 // The cluster has an API server and a scheduler, and nothing that writes the status of nodes, pods or disruption budgets.
-import { isStatus } from '../../../shared/api/status-error.ts'
+import { isStatus } from '../../../shared/api/status/status-error.ts'
 import type { Node, Pod, PodDisruptionBudget } from '../../../shared/api/types.ts'
 import type { Client } from '../../../shared/client/client.ts'
 import { loadKubeconfig } from '../../../shared/client/kubeconfig.ts'

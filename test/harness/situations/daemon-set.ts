@@ -1,4 +1,4 @@
-import type { DaemonSet } from '../../../shared/api/workloads.ts'
+import type { DaemonSet } from '../../../shared/api/workloads/workloads.ts'
 import { daemonSets, nodes, pods } from '../../../shared/client/resources.ts'
 import type { Act, Acts, Stage } from './stage.ts'
 

@@ -1,4 +1,4 @@
-import type { Deployment, ReplicaSet } from '../../../shared/api/workloads.ts'
+import type { Deployment, ReplicaSet } from '../../../shared/api/workloads/workloads.ts'
 import { deployments, replicaSets } from '../../../shared/client/resources.ts'
 import { type Act, type Acts, neverReady, type Stage } from './stage.ts'
 

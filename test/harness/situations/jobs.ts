@@ -1,5 +1,5 @@
 import type { Binding, Pod } from '../../../shared/api/types.ts'
-import type { CronJob, Job } from '../../../shared/api/workloads.ts'
+import type { CronJob, Job } from '../../../shared/api/workloads/workloads.ts'
 import { cronJobs, jobs, nodes, pods } from '../../../shared/client/resources.ts'
 import type { Acts, Stage } from './stage.ts'
 

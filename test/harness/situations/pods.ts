@@ -1,4 +1,4 @@
-import { quantityValue } from '../../../shared/api/quantity.ts'
+import { quantityValue } from '../../../shared/api/quantities/quantity.ts'
 import type { Node, Pod } from '../../../shared/api/types.ts'
 import { namespaces, nodes, pods } from '../../../shared/client/resources.ts'
 import type { Acts, Stage } from './stage.ts'

@@ -1,5 +1,5 @@
 import type { Pod } from '../../../shared/api/types.ts'
-import type { ReplicaSet, ReplicationController } from '../../../shared/api/workloads.ts'
+import type { ReplicaSet, ReplicationController } from '../../../shared/api/workloads/workloads.ts'
 import type { Resource } from '../../../shared/client/client.ts'
 import { deployments, pods, replicaSets, replicationControllers } from '../../../shared/client/resources.ts'
 import { Web } from './deployment.ts'

@@ -1,7 +1,7 @@
 import { askKubelet, type Question } from '../../../cli/access/ask-server.ts'
 import type { Duration } from '../../../library/duration.ts'
 import type { Cluster } from '../../../library/index.ts'
-import { ignoreNotFound } from '../../../shared/api/status-error.ts'
+import { ignoreNotFound } from '../../../shared/api/status/status-error.ts'
 import type { Termination } from '../../../shared/api/termination.ts'
 import type { Container, Pod, PodSpec, PodTemplateSpec } from '../../../shared/api/types.ts'
 import type { Client, Resource } from '../../../shared/client/client.ts'

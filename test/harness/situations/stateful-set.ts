@@ -1,4 +1,4 @@
-import type { StatefulSet } from '../../../shared/api/workloads.ts'
+import type { StatefulSet } from '../../../shared/api/workloads/workloads.ts'
 import { statefulSets } from '../../../shared/client/resources.ts'
 import { type Acts, neverReady, type Stage } from './stage.ts'
 

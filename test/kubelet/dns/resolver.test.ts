@@ -8,7 +8,7 @@ import { framed, messages } from '../../../kubelet/dns/frames.ts'
 import { Resolver } from '../../../kubelet/dns/resolver.ts'
 import type { ZoneServices } from '../../../kubelet/dns/zone.ts'
 import type { Service } from '../../../shared/api/types.ts'
-import type { EndpointSlice } from '../../../shared/api/workloads.ts'
+import type { EndpointSlice } from '../../../shared/api/workloads/workloads.ts'
 import { realClock } from '../../../shared/clock/real-clock.ts'
 import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { mergeSpans, spansOfBlock, spanText } from '../../../kubelet/policies/address-spans.ts'
 import { isolationsOf, type Opening, type PodFacts } from '../../../kubelet/policies/isolation.ts'
 import { policyRules } from '../../../kubelet/policies/policy-rules.ts'
-import type { NetworkPolicySpec } from '../../../shared/api/network-policy.ts'
+import type { NetworkPolicySpec } from '../../../shared/api/services/network-policy.ts'
 
 const pod = (ip: string, app: string, namespace = 'one', port = 8080): PodFacts => ({
   ip,

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { PodAddresses } from '../../../kubelet/runtime/pod-addresses.ts'
-import { AddressRange } from '../../../shared/api/address-range.ts'
+import { AddressRange } from '../../../shared/api/services/address-range.ts'
 import { run } from '../../harness/run.ts'
 import { configOf, sandboxOf, startNode } from './runtime-node.ts'
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { rulesOf } from '../../../kubelet/services/rules.ts'
 import { servicePorts } from '../../../kubelet/services/service-ports.ts'
 import type { Service } from '../../../shared/api/types.ts'
-import type { EndpointSlice } from '../../../shared/api/workloads.ts'
+import type { EndpointSlice } from '../../../shared/api/workloads/workloads.ts'
 
 type Endpoints = EndpointSlice['endpoints']
 const port = { name: 'http', port: 80, protocol: 'TCP' }

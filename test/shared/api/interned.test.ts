@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Interned } from '../../../shared/api/interned.ts'
+import { Interned } from '../../../shared/api/json/interned.ts'
 
 t.test('equal values are one, as long as they are remembered', async (t) => {
   const interned = new Interned<object>(2)

@@ -9,7 +9,7 @@ import {
   quantityMilliValue,
   quantityValue,
   roundUpToMilli,
-} from '../../../shared/api/quantity.ts'
+} from '../../../shared/api/quantities/quantity.ts'
 
 t.test('texts as a real server writes them back', async (t) => {
   const written: Record<string, string> = {

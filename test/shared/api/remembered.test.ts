@@ -1,5 +1,5 @@
 import t from 'tap'
-import { remembered } from '../../../shared/api/remembered.ts'
+import { remembered } from '../../../shared/api/json/remembered.ts'
 
 t.test('what was found is kept for frozen values alone', async (t) => {
   let calls = 0

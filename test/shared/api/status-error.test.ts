@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ignoreNotFound, ignoring, StatusError } from '../../../shared/api/status-error.ts'
+import { ignoreNotFound, ignoring, StatusError } from '../../../shared/api/status/status-error.ts'
 
 const failure = (reason: string, code: number): StatusError => new StatusError({ reason, code, message: reason })
 const notFound = failure('NotFound', 404)

@@ -1,5 +1,5 @@
 /** Between the version that is stored, v2, and v1, which keeps in annotations what it has no fields for. */
-import { parseExact, parseStored, toJson } from '../../../../shared/api/exact-json.ts'
+import { parseExact, parseStored, toJson } from '../../../../shared/api/json/exact-json.ts'
 import type { KubeObject } from '../../../../shared/api/types.ts'
 import { encodeObject } from '../../../kind/encode-object.ts'
 import { defaultAutoscaler } from './defaults.ts'

@@ -1,4 +1,4 @@
-import { isNegativeQuantity, isZeroQuantity } from '../../../../shared/api/quantity.ts'
+import { isNegativeQuantity, isZeroQuantity } from '../../../../shared/api/quantities/quantity.ts'
 import { forbidden, invalid, notSupported, required } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { dns1123Label, pathSegmentName } from '../../../validation/names.ts'

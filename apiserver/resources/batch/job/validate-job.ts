@@ -1,5 +1,5 @@
 /** A job as a whole: its selector, which the server makes, and what an update may change. */
-import { fromSelectorObject, matchesLabels } from '../../../../shared/api/label-selector.ts'
+import { fromSelectorObject, matchesLabels } from '../../../../shared/api/selectors/label-selector.ts'
 import type { PodSpec, PodTemplateSpec } from '../../../../shared/api/types.ts'
 import { invalid, required } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'

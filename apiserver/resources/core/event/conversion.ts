@@ -1,5 +1,5 @@
 /** Between core Events, which are stored, and those of events.k8s.io, which have other names for the same. */
-import { parseStored } from '../../../../shared/api/exact-json.ts'
+import { parseStored } from '../../../../shared/api/json/exact-json.ts'
 import type { Event, KubeObject, ObjectMeta } from '../../../../shared/api/types.ts'
 import { encodeObject } from '../../../kind/encode-object.ts'
 

@@ -1,5 +1,5 @@
 /** READY, STATUS and RESTARTS of a pod, the way kubectl's users know them. */
-import { hasEnded } from '../../../../shared/api/pod-phase.ts'
+import { hasEnded } from '../../../../shared/api/pods/pod-phase.ts'
 import type { ContainerStatus, Pod } from '../../../../shared/api/types.ts'
 import { parseTime } from '../../../../shared/clock/timestamp.ts'
 import { age, ageColumn, column, humanDuration, nameColumn, orNone, wide } from '../../../kind/cells.ts'

@@ -1,4 +1,4 @@
-import { hasEnded } from '../../../../shared/api/pod-phase.ts'
+import { hasEnded } from '../../../../shared/api/pods/pod-phase.ts'
 import type { DeleteOptions, Pod } from '../../../../shared/api/types.ts'
 
 /** Returns how many seconds a pod may go on running after its first delete; 0 if the pod has no node or has ended. */

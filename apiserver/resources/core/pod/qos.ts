@@ -1,6 +1,7 @@
 /** The quality-of-service class: from cpu and memory of all containers alone. */
-import { parseQuantity } from '../../../../shared/api/quantity.ts'
-import { remembered } from '../../../../shared/api/remembered.ts'
+
+import { remembered } from '../../../../shared/api/json/remembered.ts'
+import { parseQuantity } from '../../../../shared/api/quantities/quantity.ts'
 import type { PodSpec } from '../../../../shared/api/types.ts'
 
 const counted = ['cpu', 'memory'] as const

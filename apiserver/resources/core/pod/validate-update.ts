@@ -1,7 +1,7 @@
 /** What may change in a pod once it is there. */
 
 import { isIPv6 } from 'node:net'
-import { mayRestartAllContainers, restartRuleFor } from '../../../../shared/api/restart-rules.ts'
+import { mayRestartAllContainers, restartRuleFor } from '../../../../shared/api/pods/restart-rules.ts'
 import type { Container, Pod, PodSpec } from '../../../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, required } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'

@@ -1,4 +1,4 @@
-import { holdingOf, type ServiceHolding } from '../../../../shared/api/service-holding.ts'
+import { holdingOf, type ServiceHolding } from '../../../../shared/api/services/service-holding.ts'
 import type { KubeObject, Service } from '../../../../shared/api/types.ts'
 import type { Allocation, ServiceAddresses } from '../../../kind/resource-definition.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'

@@ -1,4 +1,4 @@
-import { holdingOf } from '../../../../shared/api/service-holding.ts'
+import { holdingOf } from '../../../../shared/api/services/service-holding.ts'
 import type { Service } from '../../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn, orNone, wide } from '../../../kind/cells.ts'
 import { resource } from '../../../kind/resource-definition.ts'

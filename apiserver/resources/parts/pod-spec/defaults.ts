@@ -1,5 +1,5 @@
 /** Defaults of a pod's spec; those of containers and volumes hold in templates of workloads too. */
-import { addQuantities, roundUpToMilli } from '../../../../shared/api/quantity.ts'
+import { addQuantities, roundUpToMilli } from '../../../../shared/api/quantities/quantity.ts'
 import type { Container, HTTPGetAction, PodSpec, Probe } from '../../../../shared/api/types.ts'
 import { defaultVolumeSource } from '../volume-defaults.ts'
 

@@ -1,5 +1,5 @@
 /** Grace periods that do not fit each other: upstream accepts them without a word. */
-import { hookSleepSeconds } from '../../../../shared/api/hook-sleep.ts'
+import { hookSleepSeconds } from '../../../../shared/api/pods/hook-sleep.ts'
 import type { Container, PodSpec } from '../../../../shared/api/types.ts'
 
 const defaultGraceSeconds = 30

@@ -1,6 +1,6 @@
 /** Environment of a container, and the downward API's ways to point at fields and resources. */
 
-import { isZeroQuantity } from '../../../../shared/api/quantity.ts'
+import { isZeroQuantity } from '../../../../shared/api/quantities/quantity.ts'
 import type { Container, EnvVar } from '../../../../shared/api/types.ts'
 import { invalid, notFound, notSupported, required } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'

@@ -7,7 +7,7 @@ import {
   isWholeQuantity,
   isZeroQuantity,
   parseQuantity,
-} from '../../../../shared/api/quantity.ts'
+} from '../../../../shared/api/quantities/quantity.ts'
 import type { Container, PodSpec } from '../../../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, notFound, notSupported, required } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'

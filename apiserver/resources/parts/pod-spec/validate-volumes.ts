@@ -1,5 +1,5 @@
 /** Volumes: one source each, and what each source needs. */
-import { isNegativeQuantity } from '../../../../shared/api/quantity.ts'
+import { isNegativeQuantity } from '../../../../shared/api/quantities/quantity.ts'
 import type { ObjectMeta, PodSpec } from '../../../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, notSupported, required } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'

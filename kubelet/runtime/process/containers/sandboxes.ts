@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
-import { AddressRange } from '../../../../shared/api/address-range.ts'
-import { isOfNetwork } from '../../../../shared/api/safe-sysctls.ts'
+import { isOfNetwork } from '../../../../shared/api/pods/safe-sysctls.ts'
+import { AddressRange } from '../../../../shared/api/services/address-range.ts'
 import type { Clock } from '../../../../shared/clock/clock.ts'
 import {
   type PodAddressing,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { AddressRange } from '../../../../shared/api/address-range.ts'
+import { AddressRange } from '../../../../shared/api/services/address-range.ts'
 import { LINK_PREFIX } from '../../network/node-network.ts'
 
 /** The name of the machine's end of the link to a node's network, by the node's folder: two nodes have two. */

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { AddressRange } from '../../../../shared/api/address-range.ts'
+import { AddressRange } from '../../../../shared/api/services/address-range.ts'
 import type { Door } from './door.ts'
 
 /** Names the node's network: a file that is its namespace, and the range of its pods. */

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { AddressRange } from '../../../../shared/api/address-range.ts'
+import { AddressRange } from '../../../../shared/api/services/address-range.ts'
 import { readIfExists } from '../../../../shared/pki/files.ts'
 
 const run = promisify(execFile)

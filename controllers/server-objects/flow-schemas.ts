@@ -1,0 +1,55 @@
+import type { V1FlowSchema, V1PriorityLevelConfiguration } from '@kubernetes/client-node'
+import type { WithMeta } from '../../shared/api/types.ts'
+import { flowSchemas, priorityLevels } from '../../shared/client/resources.ts'
+import { toTime } from '../../shared/clock/timestamp.ts'
+import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
+import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { Controller, ControllerContext } from '../controller.ts'
+
+type FlowSchema = WithMeta<V1FlowSchema>
+
+/**
+ * Says of each flow schema whether its priority level is there. Upstream:
+ * apiserver/pkg/util/flowcontrol/apf_controller.go.
+ */
+export function startFlowSchemaController({ client, informers, clock, log }: ControllerContext): Controller {
+  const all = (): void => {
+    for (const schema of schemas.list()) queue.add(schema.metadata.name ?? '')
+  }
+  const schemas = informers.selected<FlowSchema>(flowSchemas, {
+    handlers: [
+      {
+        onAdd: ({ metadata }) => queue.add(metadata.name ?? ''),
+        onUpdate: ({ metadata }) => queue.add(metadata.name ?? ''),
+      },
+    ],
+  })
+  const levels = informers.selected<WithMeta<V1PriorityLevelConfiguration>>(priorityLevels, {
+    handlers: [{ onAdd: all, onDelete: all }],
+  })
+  const queue = createWorkQueue<string>({
+    clock,
+    async work(name) {
+      await levels.synced()
+      const schema = schemas.get({ name })
+      if (!schema) return
+      const level = schema.spec?.priorityLevelConfiguration.name ?? ''
+      const condition = dangling(level, levels.get({ name: level }) !== undefined)
+      const known = schema.status?.conditions?.find(({ type }) => type === condition.type)
+      if (known?.status === condition.status && known.message === condition.message) return
+      const others = (schema.status?.conditions ?? []).filter(({ type }) => type !== condition.type)
+      const lastTransitionTime = known?.status === condition.status ? known.lastTransitionTime : toTime(clock.now())
+      const conditions = [...others, { ...condition, lastTransitionTime }]
+      await client.patch(flowSchemas, { name }, { status: { conditions } }, { subresource: 'status' })
+    },
+    onError: tellFailures({ clock, log, loop: 'flow-schemas', object: 'FlowSchema' }),
+  })
+  return { close: () => queue.close() }
+}
+
+function dangling(level: string, exists: boolean) {
+  const refers = `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(level)}`
+  return exists
+    ? { type: 'Dangling', status: 'False', reason: 'Found', message: `${refers} and it exists` }
+    : { type: 'Dangling', status: 'True', reason: 'NotFound', message: `${refers} but there is no such object` }
+}
