@@ -71,10 +71,12 @@ export function PodPane({
 }
 
 function Facts({ pod }: { pod: PodStory }): JSX.Element {
-  const { namespace, node, owner, workload, reason, restarts, labels } = pod
+  const { namespace, node, ip, images, owner, workload, reason, restarts, labels } = pod
   const facts: readonly (readonly [string, string])[] = [
     ['namespace', namespace],
     ['node', node],
+    ['address', ip],
+    [images.length > 1 ? 'images' : 'image', images.join(', ')],
     ['owner', owner ? `${owner.kind}/${owner.name}` : workload],
     ['reason', reason],
     ['restarts', restarts ? String(restarts) : ''],

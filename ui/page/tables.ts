@@ -1,5 +1,6 @@
 import { h, type JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { lostCount } from '../story/losses.ts'
 import type { Mark, PodStory } from '../story/model.ts'
 import type { Story } from '../story/story.ts'
 import { clockOf, offset } from '../views/time-axis.ts'
@@ -15,8 +16,8 @@ interface Props {
 /** Shows the pods of the lanes as a table. */
 export function PodTable({ rows, onSelect }: Props): JSX.Element {
   const [count, setCount] = useState(page)
-  const pods = rows.flatMap(({ pod }) => (pod ? [pod] : []))
-  const heads = ['Pod', 'State', 'Since', 'Node', 'How it ended']
+  const pods = rows.flatMap(({ pod, losses }) => (pod ? [{ pod, losses }] : []))
+  const heads = ['Pod', 'State', 'Since', 'Node', 'Address', 'Images', 'Lost requests', 'How it ended']
   return h('section', { 'aria-label': 'Pods' }, [
     h('h2', null, `Pods (${pods.length})`),
     h('table', null, [
@@ -32,7 +33,7 @@ export function PodTable({ rows, onSelect }: Props): JSX.Element {
       h(
         'tbody',
         null,
-        pods.slice(0, count).map((pod) => {
+        pods.slice(0, count).map(({ pod, losses }) => {
           const last = pod.phases.at(-1)
           const state =
             pod.goneMs === undefined ? (last?.value ?? '') : `gone${pod.endPhase ? `, ${pod.endPhase}` : ''}`
@@ -41,6 +42,9 @@ export function PodTable({ rows, onSelect }: Props): JSX.Element {
             h('td', null, state),
             h('td', { class: 'num' }, clockOf(pod.goneMs ?? last?.startMs ?? 0)),
             h('td', null, pod.node),
+            h('td', null, pod.ip),
+            h('td', null, h('bdi', null, pod.images.join(', '))),
+            h('td', { class: 'num' }, lostCount(pod, losses) || ''),
             h('td', null, pod.deaths.at(-1)?.verdict ?? ''),
           ])
         }),

@@ -27,9 +27,16 @@ export function lostWords({ lost, cut }: Pick<LossRun, 'lost' | 'cut'>): string 
   return [lost && requests, cut && `${cut} ${were(cut)} cut`].filter(Boolean).join(', ')
 }
 
+const sumOf = (lost: Death['lost']): number => lost.reduce((total, { count }) => total + count, 0)
+
+/** Returns how many requests a pod lost, as clients told or, without that, as its record counts. */
+export const lostCount = ({ deaths }: PodStory, losses: readonly LossRun[] = []): number =>
+  losses.length > 0
+    ? losses.reduce((sum, { lost, cut }) => sum + lost + cut, 0)
+    : deaths.reduce((sum, death) => sum + sumOf(death.lost), 0)
+
 function countedWords(lost: Death['lost']): string {
-  const sum = lost.reduce((total, { count }) => total + count, 0)
-  return `${lostWords({ lost: sum, cut: 0 })}: ${lost.map(({ kind, count }) => `${count} ${kind}`).join(', ')}`
+  return `${lostWords({ lost: sumOf(lost), cut: 0 })}: ${lost.map(({ kind, count }) => `${count} ${kind}`).join(', ')}`
 }
 
 /** Returns all marks of a pod, with one for each SIGKILL and each stretch of lost requests, sorted by time. */

@@ -91,6 +91,10 @@ export interface PodStory {
   namespace: string
   labels: Readonly<Record<string, string>>
   node: string
+  /** Address of the pod; empty until it has one. */
+  ip: string
+  /** Images of its containers, each once. */
+  images: readonly string[]
   owner?: { uid: string; kind: string; name: string }
   /** Owner such as `Deployment/web`, from the Termination, if the record does not have the owner. */
   workload: string

@@ -4,7 +4,7 @@ import { limits, type MarkKind, type PodPhase, type PodStory, push } from './mod
 import { at, listAt, msOf, numberAt, plain, textAt } from './text.ts'
 
 export function newPod(uid: string, name: string, namespace: string): PodStory {
-  const empty = { labels: {}, node: '', workload: '', reason: '', restarts: 0, endPhase: '' }
+  const empty = { labels: {}, node: '', ip: '', images: [], workload: '', reason: '', restarts: 0, endPhase: '' }
   return {
     uid,
     name: plain(name),
@@ -73,6 +73,8 @@ export function seePod(pod: PodStory, object: RecordedObject, atMs: number, isNe
   pod.object = object
   pod.labels = labelsOf(object)
   pod.node = textAt(object, 'spec', 'nodeName')
+  pod.ip = textAt(object, 'status', 'podIP') || pod.ip
+  pod.images = imagesOf(object)
   pod.owner = ownerOf(object)
   pod.reason = textAt(object, 'metadata', 'reason') || pod.reason
   const phase = phaseOf(object)
@@ -82,6 +84,13 @@ export function seePod(pod: PodStory, object: RecordedObject, atMs: number, isNe
   if (phase === 'Terminating') seeGrace(pod, object, atMs)
   seeContainers(pod, object, atMs)
   seeEviction(pod, object, phase, atMs)
+}
+
+const mostImages = 20
+
+function imagesOf(object: RecordedObject): string[] {
+  const containers = ['initContainers', 'containers'].flatMap((list) => listAt(object, 'spec', list))
+  return [...new Set(containers.map((container) => textAt(container, 'image')))].filter(Boolean).slice(0, mostImages)
 }
 
 function seeEviction(pod: PodStory, object: RecordedObject, phase: PodPhase, atMs: number): void {

@@ -26,7 +26,7 @@ interface PodFacts {
 const podObject = (name: string, { phase = 'Running', ready = false, meta = {}, status = {} }: PodFacts = {}) =>
   objectOf('v1', 'Pod', name, {
     metadata: { name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '1', ...meta },
-    spec: { nodeName: 'node-1', containers: [{ name: 'main' }] },
+    spec: { nodeName: 'node-1', containers: [{ name: 'main', image: 'shop:v1' }] },
     status: { phase, conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }], ...status },
   })
 function objectOf(apiVersion: string, kind: string, name: string, fields: Fields): RecordedObject {
@@ -71,7 +71,7 @@ t.test('the life of a pod, and its end', async (t) => {
     header,
     synced(0.1),
     change('ADDED', 1, podObject('web', { phase: 'Pending' })),
-    change('MODIFIED', 2, podObject('web')),
+    change('MODIFIED', 2, podObject('web', { status: { podIP: '10.244.0.7' } })),
     change('MODIFIED', 3, podObject('web', { ready: true })),
     change('MODIFIED', 4, podObject('web', { ready: true, meta: deleted })),
     change('DELETED', 5.5, podObject('web', { phase: 'Succeeded', meta: deleted })),
@@ -86,6 +86,7 @@ t.test('the life of a pod, and its end', async (t) => {
   const pod = story.podNamed('default', 'web')!
   t.same([seconds(pod.grace?.startMs), seconds(pod.grace?.endMs)], [4, 24], 'the frame of its grace period')
   t.match(pod, { endPhase: 'Succeeded', reason: 'Update', node: 'node-1' })
+  t.match(pod, { ip: '10.244.0.7', images: ['shop:v1'] }, 'the last address that it had')
   t.same([seconds(pod.endpointRemovedMs), seconds(pod.processEndMs), seconds(pod.goneMs)], [4.02, 5.2, 5.5])
   const [death] = pod.deaths
   t.match(death, { verdictType: 'Stopped', asks: [{ user: 'jane', reason: 'Update' }] })

@@ -10,6 +10,8 @@ export type Grouping = 'workload' | 'node'
 export interface Row {
   key: string
   label: string
+  /** Names the images of the group's pods; only headings have it. */
+  note?: string
   /** Holds the pod; absent in the heading of a group. */
   pod?: PodStory
   /** Requests that the pod lost. */
@@ -18,6 +20,8 @@ export interface Row {
   node?: NodeStory
 }
 
+/** Estimated width of a letter in a label. */
+export const labelLetter = 7
 export const rowHeight = 22
 export const barHeight = 12
 
@@ -40,13 +44,20 @@ export function rowsOf(story: Story, grouping: Grouping, filter: PodFilter = pod
   return labels.flatMap((label): Row[] => {
     const pods = groups.get(label)!.sort((a, b) => bornMs(a) - bornMs(b))
     return [
-      { key: label, label: `${label} · ${pods.length}` },
+      { key: label, label: `${label} · ${pods.length}`, note: imagesOf(pods) },
       ...pods.map((pod) => {
         const { uid: key, name: label } = pod
         return { key, label, pod, losses: losses.get(key), node: story.nodes.get(pod.node) }
       }),
     ]
   })
+}
+
+const mostNamed = 3
+
+function imagesOf(pods: readonly PodStory[]): string {
+  const all = [...new Set(pods.flatMap(({ images }) => images))]
+  return [...all.slice(0, mostNamed), ...(all.length > mostNamed ? [`${all.length - mostNamed} more`] : [])].join(', ')
 }
 
 /** Returns the outermost known owner, such as `Deployment/web`. */

@@ -12,6 +12,7 @@ import {
   graceOf,
   hatches,
   isAlarm,
+  labelLetter,
   lossesOf,
   markLetters,
   marksOf,
@@ -44,7 +45,8 @@ export function Lane(props: LaneProps): JSX.Element {
   const frame = { x: 0, y: top, width, height: rowHeight }
   return h('g', { key: row.key, class: 'row', 'data-pod': pod.name, onClick: onSelect && (() => onSelect(pod)) }, [
     h('rect', { ...frame, ...(isSelected ? { class: 'selected' } : { fill: 'transparent' }) }),
-    h('text', { x: 14, y: top + 15 }, [h('title', null, pod.name), shorten(row.label, scale.left - 24)]),
+    h('text', { x: 14, y: top + 15 }, [h('title', null, pod.name), shorten(row.label, nameWidth(pod, scale))]),
+    pod.ip ? h('text', { class: 'soft', x: scale.left - 6, y: top + 15, 'text-anchor': 'end' }, pod.ip) : null,
     ...barsOf(pod, scale, nowMs).flatMap((bar) => barOf(bar, pod, y)),
     ...bandsOf(row, scale, nowMs).map((band) => bandOf(band, top, isNodeNamed ? undefined : marks)),
     grace && h('rect', { class: 'grace', 'data-bar': 'grace', ...grace, y: y - 2.5, height: barHeight + 5, rx: 3 }),
@@ -59,6 +61,10 @@ export function Lane(props: LaneProps): JSX.Element {
     ...marks.map((mark) => letterOf(mark, top)),
   ])
 }
+
+/** Returns the room for a pod's name beside its address. */
+export const nameWidth = ({ ip }: PodStory, { left }: TimeScale): number =>
+  left - 24 - (ip ? ip.length * labelLetter + 4 : 0)
 
 function barOf({ kind, x, width, part, title }: Bar, pod: PodStory, y: number): (JSX.Element | null)[] {
   const [barY, height] = part === 'whole' ? [y, barHeight] : [y + 3, barHeight - 6]

@@ -3,7 +3,7 @@ import type { PodStory } from '../../story/model.ts'
 import type { Story } from '../../story/story.ts'
 import { loadStrip } from '../load-strip.ts'
 import { Axis, type TimeScale, type TimeWindow, xOf } from '../time-axis.ts'
-import { loadBars, marksOf, type Row, rowHeight } from './geometry.ts'
+import { labelLetter, loadBars, marksOf, type Row, rowHeight } from './geometry.ts'
 import { Lane } from './lane.ts'
 import { shorten } from './shorten.ts'
 
@@ -17,7 +17,7 @@ export interface TimelineProps {
   onSelect?(pod: PodStory): void
 }
 
-export const labelWidth = (width: number): number => Math.round(Math.min(210, width * 0.32))
+export const labelWidth = (width: number): number => Math.round(Math.min(280, width * 0.32))
 export const scaleFor = (window: TimeWindow, width: number): TimeScale => ({
   ...{ ...window, left: labelWidth(width), right: width - 8 },
 })
@@ -80,10 +80,14 @@ const hatchPatterns = (): JSX.Element[] =>
     ),
   )
 
+/** Returns where the note of a heading begins. */
+export const noteX = ({ label }: Row): number => 6 + label.length * labelLetter + 10
+
 const Heading = (row: Row, top: number, width: number): JSX.Element =>
   h('g', { key: row.key }, [
     h('rect', { class: 'group', x: 0, y: top, width, height: rowHeight }),
     h('text', { class: 'strong', x: 6, y: top + 15 }, shorten(row.label, width - 12)),
+    row.note ? h('text', { class: 'soft', x: noteX(row), y: top + 15 }, shorten(row.note, width - noteX(row))) : null,
   ])
 
 /** Draws the axis and the strip of requests above the lanes. */
