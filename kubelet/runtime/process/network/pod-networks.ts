@@ -1,5 +1,5 @@
 import type { Socket as DatagramSocket } from 'node:dgram'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import type { Server, Socket } from 'node:net'
 import path from 'node:path'
 import { isOfNetwork } from '../../../../shared/api/pods/safe-sysctls.ts'
@@ -53,6 +53,7 @@ export class PodNetworks implements NodeNetwork {
   #range: AddressRange | undefined
   #door: Promise<Door> | undefined
   #why: string | undefined
+  #lists = 0
   readonly #rules = new Map<string, string>()
   #prepare: (pod: NetworkedPod) => Promise<void> = async () => {}
   #services: { range: AddressRange; owner: number } | undefined
@@ -142,9 +143,14 @@ export class PodNetworks implements NodeNetwork {
   }
 
   async listSets(): Promise<string> {
-    const file = path.join(this.#options.root, 'sets.json')
-    await (await this.#open()).build('sets', file)
-    return readFile(file, 'utf8')
+    // A name of its own: another list may be under way.
+    const file = path.join(this.#options.root, `sets-${++this.#lists}.json`)
+    try {
+      await (await this.#open()).build('sets', file)
+      return await readFile(file, 'utf8')
+    } finally {
+      await rm(file, { force: true })
+    }
   }
 
   /**
