@@ -1,7 +1,5 @@
-import { rmSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
+import { rmSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
-import { AddressRange } from '../../../shared/api/services/address-range.ts'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { withinLimit } from '../../../shared/clock/within-limit.ts'
 import { logLink } from '../../pod/folders.ts'
@@ -32,7 +30,7 @@ import { whyNotExecutable, whyNoWorkingDir } from '../executable.ts'
 import { findImage, type Pulls } from '../images/find-image.ts'
 import type { Images } from '../images/images.ts'
 import { Boot } from './boot.ts'
-import type { Cgroups, GroupOwner } from './cgroups/cgroups.ts'
+import type { Cgroups } from './cgroups/cgroups.ts'
 import { clockFile, readMovedClock, tellOfMovedClock, writeMovedClock } from './clock-file.ts'
 import { attachTo } from './containers/attach.ts'
 import { type Container, closeOutput, killContainer } from './containers/container.ts'
@@ -40,7 +38,6 @@ import { type LogLimits, removeLog } from './containers/container-log.ts'
 import { Containers } from './containers/containers.ts'
 import { LayerWatch } from './containers/layer-watch.ts'
 import { Leftovers } from './containers/leftovers.ts'
-import { PidsWatch } from './containers/pids-watch.ts'
 import { networkOf, Sandboxes } from './containers/sandboxes.ts'
 import { stopContainer } from './containers/stop-container.ts'
 import { usageOf } from './containers/usage.ts'
@@ -53,11 +50,10 @@ import { tooLong, whyTooLong } from './launch/program-size.ts'
 import { MountedMemory } from './memory-folders.ts'
 import type { PodNetworks } from './network/pod-networks.ts'
 import { newId } from './new-id.ts'
-import { LocalRoute } from './ports/local-route.ts'
-import { connectToPod } from './ports/port-forward.ts'
-import type { PortOwners } from './ports/port-owners.ts'
 import { type Processes, RecordStore } from './record-store.ts'
 import { noTask, startFailure } from './runtime-errors.ts'
+import { RuntimeGroups } from './runtime-groups.ts'
+import { RuntimeNetwork } from './runtime-network.ts'
 import { whyNoFilter } from './seccomp/chosen-filter.ts'
 import { knowsCalls } from './seccomp/filter.ts'
 import { KeptShim } from './shim/kept-shim.ts'
@@ -110,14 +106,12 @@ class ProcessRuntime implements ContainerRuntime {
   readonly #shim: KeptShim
   readonly #sandboxes: Sandboxes
   readonly #containers: Containers
-  #owners: Promise<PortOwners> | undefined
-  readonly #cgroups: Cgroups | undefined
+  readonly #groups: RuntimeGroups
+  readonly #network: RuntimeNetwork
   readonly #execs: Execs
   readonly #leftovers: Leftovers
   readonly #boot: Boot
-  readonly #route: LocalRoute
   readonly #layers: LayerWatch | undefined
-  readonly #pids: PidsWatch | undefined
   /** The shim has ended, and none has been used since. */
   #isOff = false
   #isClosed = false
@@ -134,12 +128,11 @@ class ProcessRuntime implements ContainerRuntime {
     if (Networks)
       this.network = new Networks({ root: store.root, clock, shim, neighbours, warn: (message) => warn(message, {}) })
     this.#sandboxes = new Sandboxes({ store, clock, nodeIP, shares, shim, networks: this.network })
-    this.#cgroups = options.cgroups
-    const cgroups = options.cgroups && {
-      ranOutOfMemory: (container: Container) => options.cgroups?.ranOutOfMemory(this.#groupOwner(container)) ?? false,
-      remove: (container: Container) => options.cgroups?.removeContainer(this.#groupOwner(container)),
-    }
-    this.#containers = new Containers({ store, clock, logs: options.logs, cgroups })
+    this.#groups = new RuntimeGroups(options.cgroups, this.#sandboxes)
+    this.#containers = new Containers({ store, clock, logs: options.logs, cgroups: this.#groups })
+    const pods = { sandboxes: this.#sandboxes, containers: this.#containers }
+    this.#network = new RuntimeNetwork({ root: store.root, nodeIP, networks: this.network, ...pods })
+    this.#groups.watchPids(this.#containers, clock.machine)
     this.#execs = new Execs({ shim, clock })
     const parts = { containers: this.#containers, sandboxes: this.#sandboxes, execs: this.#execs }
     const listener = shimNews(parts, () => {
@@ -152,7 +145,6 @@ class ProcessRuntime implements ContainerRuntime {
     this.#boot = new Boot(store.root)
     const mounts = capabilities.files !== 'host' && !ordinaryIdentity()
     if (mounts) this.memoryFolders = new MountedMemory({ shimIsReady: () => this.#shim.ready() })
-    this.#route = new LocalRoute(store.root)
     if (capabilities.isolation === 'pod') {
       this.#layers = new LayerWatch(
         () => this.#containers.all(),
@@ -160,27 +152,18 @@ class ProcessRuntime implements ContainerRuntime {
         (container) => this.#containers.reached('containerLayerSize', container),
       )
     }
-    if (options.cgroups?.limited.includes('pids')) this.#pids = this.#watchPids(options.cgroups)
   }
 
   /** Finds what an earlier kubelet left. */
   async connect(): Promise<void> {
     const { rootDir } = this.#options
     writeMovedClock(rootDir, readMovedClock(rootDir))
-    const groups = this.#cgroups?.roots() ?? []
-    if (groups.length > 0)
-      writeFileSync(path.join(this.#store.root, 'cgroups'), groups.map((root) => `${root}\n`).join(''))
+    this.#groups.announce(this.#store.root)
     const known = await this.#shim.connect()
     if (this.#boot.continues()) this.#forgetAllBut((id) => known.has(id))
     else this.#loseAll()
     this.#sandboxes.endOthers()
-    this.#cgroups?.prepare()
-    const running = [...this.#containers.all()].filter(({ record }) => record.state === 'running')
-    const ready = [...this.#sandboxes.all()].filter(({ state }) => state === 'ready')
-    this.#cgroups?.keep([
-      ...running.map((one) => this.#groupOwner(one)),
-      ...ready.map((sandbox) => ({ sandbox, id: '' })),
-    ])
+    this.#groups.keep([...this.#containers.all()].filter(({ record }) => record.state === 'running'))
   }
 
   bootId(): string | undefined {
@@ -199,39 +182,35 @@ class ProcessRuntime implements ContainerRuntime {
   capabilities(): RuntimeCapabilities {
     const { capabilities } = this.#options
     const seccomp = seccompLevel(capabilities)
-    return { ...capabilities, ...(seccomp && { seccomp }), ...(this.#cgroups && { limits: this.#cgroups.limited }) }
+    const { limited } = this.#groups
+    return { ...capabilities, ...(seccomp && { seccomp }), ...(limited && { limits: limited }) }
   }
 
   resolveImage(image: string, options: ImageRequest): Promise<ResolvedImage> {
     return findImage(image, options, this.#options)
   }
 
-  async usePodAddresses(addressing: PodAddressing): Promise<string | undefined> {
-    if (this.network) {
-      const range = new AddressRange(addressing)
-      this.#sandboxes.use(addressing, await this.network.use(range))
-      return undefined
-    }
-    if (addressing !== 'loopback' && addressing !== 'host') {
-      const problem = await this.#route.ensure(new AddressRange(addressing))
-      if (problem) return problem
-    }
-    this.#sandboxes.use(addressing)
-    return undefined
+  usePodAddresses(addressing: PodAddressing): Promise<string | undefined> {
+    return this.#network.use(addressing)
   }
 
   async startSandbox(config: SandboxConfig): Promise<Sandbox> {
     await this.#shim.ready()
     if (this.#isOff) {
       this.#boot.begin()
-      this.#cgroups?.prepare()
+      this.#groups.prepare()
     }
     this.#isOff = false
     const sandbox = this.#sandboxes.add(config)
-    this.#cgroups?.addPod(sandbox)
-    if (sandbox.ownNetwork) await this.#makeNetwork(sandbox)
-    this.#sandboxes.startPause(sandbox)
-    if (config.sysctls) await this.#sysctlsAreSet(sandbox)
+    this.#groups.addPod(sandbox)
+    try {
+      await this.#network.add(sandbox)
+      this.#sandboxes.startPause(sandbox)
+      if (config.sysctls) await this.#pausePid(sandbox)
+    } catch (error) {
+      await this.removeSandbox(sandbox.id)
+      throw error
+    }
     return sandbox
   }
 
@@ -250,7 +229,7 @@ class ProcessRuntime implements ContainerRuntime {
       await this.removeContainer(stored.id, { logs: true })
     const sandbox = this.#sandboxes.get(sandboxId)
     this.#sandboxes.forget(sandboxId)
-    if (sandbox && this.#sandboxes.ofPod(sandbox.podUid).length === 0) this.#cgroups?.removePod(sandbox)
+    if (sandbox) this.#groups.removePod(sandbox)
   }
 
   resize(podUid: string, limits: PodLimits, containers: ReadonlyMap<string, ResourceLimits>): void {
@@ -261,7 +240,7 @@ class ProcessRuntime implements ContainerRuntime {
         const now = containers.get(name)
         return now ? [[id, now]] : []
       })
-      this.#cgroups?.resize(sandbox, limits, new Map(byId))
+      this.#groups.resize(sandbox, limits, new Map(byId))
     }
   }
 
@@ -302,10 +281,7 @@ class ProcessRuntime implements ContainerRuntime {
     const ipcPid = sandbox.sysctls && pausePid
     const { layerBytes } = this.#options
     const hidden = [this.#options.rootDir, ...(this.#options.hidden ?? [])]
-    const owner = this.#groupOwner(container)
-    const entrances = (config.limits && this.#cgroups?.addContainer(owner, config.limits)) || []
-    const groups = entrances.length > 0 ? (this.#cgroups?.folders(owner) ?? []) : []
-    const limited = { entrances, groups }
+    const limited = this.#groups.add(container, config.limits)
     const given = { sandbox, capabilities, besidePid, ipcPid, env, workingDir, user, hidden, layerBytes, ...limited }
     const options = { ...given, ...this.#places() }
     const launch = shimLaunch(containerLaunch(container.stored, options))
@@ -372,7 +348,7 @@ class ProcessRuntime implements ContainerRuntime {
   async portForward(sandboxId: string, port: number): Promise<Duplex> {
     const sandbox = this.#sandboxes.get(sandboxId)
     if (sandbox?.state !== 'ready') throw new Error(`sandbox "${sandboxId}" is not running`)
-    return connectToPod(sandbox, port, this.network)
+    return this.#network.connect(sandbox, port)
   }
 
   async list(podUid?: string): Promise<{ sandboxes: Sandbox[]; containers: ContainerRecord[] }> {
@@ -386,17 +362,15 @@ class ProcessRuntime implements ContainerRuntime {
   async usage(podUid?: string): Promise<ContainerUsage[]> {
     const running = [...this.#containers.all()].filter(({ record }) => record.state === 'running')
     const wanted = running.filter(({ record }) => podUid === undefined || record.podUid === podUid)
-    return usageOf(wanted, this.#store.root, (container) => this.#cgroups?.usage(this.#groupOwner(container)))
+    return usageOf(wanted, this.#store.root, (container) => this.#groups.usage(container))
   }
 
-  async portHolders(podUid: string, ports: ReadonlySet<number>): Promise<PortHolder[]> {
-    if (this.#hasOwnNetwork(podUid)) return []
-    return (await this.#portOwners()).holders(podUid, ports)
+  portHolders(podUid: string, ports: ReadonlySet<number>): Promise<PortHolder[]> {
+    return this.#network.holders(podUid, ports)
   }
 
-  async outsiderAt(podUid: string, socket: PodSocket): Promise<PortHolder | undefined> {
-    if (this.#hasOwnNetwork(podUid)) return undefined
-    return (await this.#portOwners()).outsider(podUid, socket)
+  outsiderAt(podUid: string, socket: PodSocket): Promise<PortHolder | undefined> {
+    return this.#network.outsider(podUid, socket)
   }
 
   onLimit(listener: (reached: ReachedLimit) => void): () => void {
@@ -423,52 +397,20 @@ class ProcessRuntime implements ContainerRuntime {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#layers?.close()
-    this.#pids?.close()
+    this.#groups.close()
     await this.#execs.close()
     const containers = [...this.#containers.all()]
     for (const container of containers) {
       container.started.reject(new StartError('the kubelet ends'))
       closeOutput(container)
     }
-    if (!containers.some(({ record }) => record.state === 'running')) await this.#route.remove()
+    await this.#network.close({ isNeeded: containers.some(({ record }) => record.state === 'running') })
     // Ended containers are in the journal; containers that are being started end with the shim.
     const isNeeded = containers.some(({ record }) => record.state === 'running' && record.pid !== 0)
     if (!this.#options.supervised && !isNeeded) this.#shim.connection.end()
-    this.network?.close()
     const closed = this.#shim.close()
     this.#store.close()
     await closed
-  }
-
-  /** Loaded by the first container that fails, or answers a probe. */
-  #portOwners(): Promise<PortOwners> {
-    const parts = { root: this.#store.root, containers: this.#containers, sandboxes: this.#sandboxes }
-    this.#owners ??= import('./ports/port-owners.ts').then(
-      ({ PortOwners }) => new PortOwners({ ...parts, nodeIP: this.#options.nodeIP }),
-    )
-    return this.#owners
-  }
-
-  async #makeNetwork(sandbox: Sandbox): Promise<void> {
-    try {
-      await this.network?.add(sandbox)
-    } catch (error) {
-      await this.removeSandbox(sandbox.id)
-      throw new StartError(`failed to setup network for sandbox "${sandbox.id}": ${(error as Error).message}`)
-    }
-  }
-
-  #hasOwnNetwork(podUid: string): boolean {
-    return this.#sandboxes.ofPod(podUid).some(({ ownNetwork }) => ownNetwork)
-  }
-
-  async #sysctlsAreSet(sandbox: Sandbox): Promise<void> {
-    try {
-      await this.#pausePid(sandbox)
-    } catch (error) {
-      await this.removeSandbox(sandbox.id)
-      throw error
-    }
   }
 
   /** See {@link Sandboxes.pausePid}; rejects as well when there is none in time. */
@@ -504,24 +446,8 @@ class ProcessRuntime implements ContainerRuntime {
   #execLaunch(id: string, options: Pick<ExecOptions, 'command' | 'env'>): ReturnType<typeof execLaunch> {
     const container = this.#containers.get(id)
     const sandbox = container && this.#sandboxes.get(container.stored.sandboxId)
-    const entrances = (container && this.#cgroups?.entrances(this.#groupOwner(container))) ?? []
+    const entrances = container ? this.#groups.entrances(container) : []
     return execLaunch({ id, container, sandbox, entrances, ...this.#places() }, options)
-  }
-
-  #watchPids(cgroups: Cgroups): PidsWatch {
-    return new PidsWatch({
-      sandboxes: () => this.#sandboxes.all(),
-      refused: (sandbox) => cgroups.refusedProcesses(sandbox),
-      clock: this.#options.clock.machine,
-      onRefused: ({ id }) => {
-        const [container] = this.#containers.ofSandbox(id)
-        if (container) this.#containers.reached('podPidsLimit', container)
-      },
-    })
-  }
-
-  #groupOwner({ stored: { id, sandboxId, podUid } }: Container): GroupOwner {
-    return { id, sandbox: this.#sandboxes.get(sandboxId) ?? { podUid } }
   }
 
   /** The container whose PID namespace it joins. */
