@@ -48,7 +48,7 @@ export async function serveCluster(options: ServeClusterOptions): Promise<Served
     for (const one of served) one.close()
   }
   try {
-    served.push(await serveApi(network, api, server))
+    served.push(await serveApi({ network, clock, server }, api))
     const { machineResolvers, openDns } = await import('../dns/open-dns.ts')
     served.push(
       await openDns({ network, clock, host: dns, services: known, warn: (message) => warn(undefined, message) }),

@@ -1,8 +1,8 @@
-import { connect, type Socket } from 'node:net'
-import { pipeline } from 'node:stream'
+import type { Socket } from 'node:net'
 import { AddressRange } from '../../shared/api/services/address-range.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { type NodeNetwork, type Served, TAKEN } from '../runtime/network/node-network.ts'
+import { dialOut, passOn } from '../runtime/network/pass-on.ts'
 
 export interface WayOutOptions {
   network: NodeNetwork
@@ -32,14 +32,7 @@ export async function serveWayOut({ network, clock, services, warn }: WayOutOpti
     const { localAddress: host = '', localPort: port = 0 } = socket
     if (open === MOST || host === node) return void socket.resetAndDestroy()
     open++
-    socket.allowHalfOpen = true
-    const outer = connect({ host, port, allowHalfOpen: true })
-    const timer = clock.machine.setTimer(CONNECT_MS, () => outer.destroy(new Error('no answer')), { background: true })
-    outer.once('connect', () => timer.cancel()).once('error', () => socket.resetAndDestroy())
-    pipeline(socket, outer, socket, () => {
-      open--
-      timer.cancel()
-    })
+    void passOn(socket, dialOut({ host, port }, { clock, timeoutMs: CONNECT_MS })).then(() => open--)
   }
   const served = await network.take({ host: node, port: PORT }, pass)
   network

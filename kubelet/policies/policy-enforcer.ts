@@ -1,7 +1,8 @@
 import type { Client } from '../../shared/client/client.ts'
-import type { Clock, Timer } from '../../shared/clock/clock.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
 import { withinLimit } from '../../shared/clock/within-limit.ts'
 import type { NetworkedPod, NodeNetwork, Served } from '../runtime/network/node-network.ts'
+import { Updates } from '../runtime/network/updates.ts'
 import { ClusterPolicies, factsOf } from './cluster-policies.ts'
 import { isolationsOf, type PodFacts } from './isolation.ts'
 import { policyRules } from './policy-rules.ts'
@@ -17,7 +18,6 @@ export interface PolicyEnforcerOptions {
 
 /** Changes in quick succession become one. */
 const DELAY_MS = 20
-const RETRY_MS = 5_000
 /** A pod starts without its rules rather than never: where the API server or nft does not answer. */
 const PREPARE_MS = 2_000
 /** Labels by which policies of users mean the DNS of a cluster. */
@@ -34,29 +34,32 @@ const dnsPod = {
 export class PolicyEnforcer implements Served {
   readonly #options: PolicyEnforcerOptions
   readonly #known: ClusterPolicies
-  #timer: Timer | undefined
-  #isBusy = false
-  #isDirty = false
+  readonly #updates: Updates
   #isClosed = false
   #last: string | undefined
-  #told = ''
   #changed = Promise.withResolvers<void>()
   /** Holds who waits for rules that follow from all that is known now. */
   #waiting: (() => void)[] = []
 
   constructor(options: PolicyEnforcerOptions) {
     this.#options = options
-    const { network, warn } = options
+    const { network, clock, warn } = options
+    this.#updates = new Updates({
+      clock,
+      delayMs: DELAY_MS,
+      apply: () => this.#apply(),
+      onFailure: (error) => warn(error, 'NetworkPolicies are not enforced: that needs nft of the package nftables'),
+    })
     const onError = (error: unknown): void => warn(error, 'NetworkPolicies could not be watched')
     this.#known = new ClusterPolicies({ ...options, onError, onChange: () => this.#onChange() })
     network.beforeStart((pod) => this.#prepare(pod))
-    this.#schedule(0)
+    this.#updates.request()
   }
 
   close(): void {
     this.#isClosed = true
     this.#options.network.beforeStart(async () => {})
-    this.#timer?.cancel()
+    this.#updates.close()
     this.#changed.resolve()
     void this.#known.close()
   }
@@ -64,7 +67,7 @@ export class PolicyEnforcer implements Served {
   #onChange(): void {
     this.#changed.resolve()
     this.#changed = Promise.withResolvers()
-    this.#schedule(DELAY_MS)
+    this.#updates.request()
   }
 
   /** A pod that starts is ruled by the policies that are there. */
@@ -80,41 +83,24 @@ export class PolicyEnforcer implements Served {
     if (!isAwaited()) return
     const applied = Promise.withResolvers<void>()
     this.#waiting.push(applied.resolve)
-    this.#schedule(DELAY_MS)
+    this.#updates.request()
     await applied.promise
   }
 
-  #schedule(delayMs: number): void {
-    this.#isDirty = true
-    if (this.#timer || this.#isBusy || this.#isClosed) return
-    this.#timer = this.#options.clock.machine.setTimer(delayMs, () => void this.#apply(), { background: true })
-  }
-
   async #apply(): Promise<void> {
-    const { network, warn } = this.#options
-    this.#timer = undefined
-    this.#isBusy = true
     await this.#known.synced().catch(() => {})
     if (this.#isClosed) return
-    this.#isDirty = false
     const waiting = this.#waiting.splice(0)
     const rules = this.#rules()
-    let failed = false
     try {
-      if (rules !== this.#last) await network.useRules('policies', rules)
+      if (rules !== this.#last) await this.#options.network.useRules('policies', rules)
       this.#last = rules
-      this.#told = ''
     } catch (error) {
-      failed = true
-      const { message } = error as Error
-      if (message !== this.#told && this.#known.policies.length > 0)
-        warn(error, 'NetworkPolicies are not enforced: that needs nft of the package nftables')
-      this.#told = message
+      // Without policies there is nothing to enforce, and no nft has left anything that was to go.
+      if (this.#known.policies.length > 0) throw error
+    } finally {
+      for (const resolve of waiting) resolve()
     }
-    for (const resolve of waiting) resolve()
-    this.#isBusy = false
-    if (failed) this.#schedule(RETRY_MS)
-    else if (this.#isDirty) this.#schedule(DELAY_MS)
   }
 
   #rules(): string {

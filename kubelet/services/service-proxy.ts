@@ -3,6 +3,7 @@ import type { LostRequests } from '../../shared/api/termination.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { machineAddresses } from '../runtime/network/machine-addresses.ts'
 import type { NodeNetwork, Served } from '../runtime/network/node-network.ts'
+import { Updates } from '../runtime/network/updates.ts'
 import type { ClusterServices } from './cluster-services.ts'
 import { LossCounter } from './lost-requests.ts'
 import { NodePorts } from './node-ports.ts'
@@ -25,13 +26,13 @@ export interface ServiceProxyOptions {
 
 /** Changes in quick succession become one. */
 const DELAY_MS = 10
-const RETRY_MS = 5_000
 
 /** Keeps the rules of the node's network as the Services and their endpoints are. */
 export class ServiceProxy implements Served {
   readonly #options: ServiceProxyOptions
   readonly #nodePorts: NodePorts
   readonly #losses: LossCounter
+  readonly #updates: Updates
   readonly #timers = new Set<Timer>()
   /** Holds the addresses of endpoints to which rules have led. */
   readonly #led = new Set<string>()
@@ -42,16 +43,19 @@ export class ServiceProxy implements Served {
   #applied: ServicePort[] = []
   #before: RuleNames | undefined
   #last = ''
-  #isBusy = false
-  #isDirty = false
   #isClosed = false
-  #told = ''
 
   constructor(options: ServiceProxyOptions) {
     this.#options = options
     this.#nodePorts = new NodePorts(options)
     this.#losses = new LossCounter({ ...options, isLed: (ip) => !this.#isClosed && this.#leadsTo(ip) })
-    const { services } = options
+    const { services, clock, warn } = options
+    this.#updates = new Updates({
+      clock,
+      apply: () => this.#apply(),
+      onFailure: (error) =>
+        warn(error, 'cluster IPs of Services are not served: that needs root, and nft of the package nftables'),
+    })
     services.synced().then(
       () => services.onChange(() => this.#changed()),
       () => {},
@@ -60,6 +64,7 @@ export class ServiceProxy implements Served {
 
   close(): void {
     this.#isClosed = true
+    this.#updates.close()
     for (const timer of this.#timers) timer.cancel()
     this.#nodePorts.close()
   }
@@ -72,7 +77,7 @@ export class ServiceProxy implements Served {
     if (!this.#led.delete(ip)) return []
     if (this.#leadsTo(ip)) {
       this.#gone.add(ip)
-      void this.#apply()
+      this.#updates.request()
     }
     return this.#losses.of(ip)
   }
@@ -111,41 +116,13 @@ export class ServiceProxy implements Served {
     this.#seen = ports
     const want = (): void => {
       this.#wanted = ports
-      void this.#apply()
+      this.#updates.request()
     }
     if (isFirst || lagMs === 0) want()
     else this.#after(lagMs, want)
   }
 
   async #apply(): Promise<void> {
-    this.#isDirty = true
-    if (this.#isBusy) return
-    this.#isBusy = true
-    while (this.#isDirty && !this.#isClosed) {
-      this.#isDirty = false
-      try {
-        await this.#rule()
-        this.#told = ''
-      } catch (error) {
-        this.#failed(error as Error)
-        break
-      }
-    }
-    this.#isBusy = false
-  }
-
-  #failed(error: Error): void {
-    this.#before = undefined
-    if (error.message !== this.#told)
-      this.#options.warn(
-        error,
-        'cluster IPs of Services are not served: that needs root, and nft of the package nftables',
-      )
-    this.#told = error.message
-    this.#after(RETRY_MS, () => void this.#apply())
-  }
-
-  async #rule(): Promise<void> {
     const { network, range, onServed } = this.#options
     const { place } = network
     if (!place) return
@@ -155,6 +132,7 @@ export class ServiceProxy implements Served {
     const described = JSON.stringify(input)
     if (described === this.#last) return
     const rules = rulesOf(input, this.#before)
+    this.#before = undefined
     await network.useRules('services', rules.text)
     for (const { endpoints } of ports) for (const { ip } of endpoints) if (!this.#gone.has(ip)) this.#led.add(ip)
     if (this.#last === '') onServed?.()

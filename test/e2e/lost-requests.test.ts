@@ -1,17 +1,15 @@
 /** A rollout behind a Service under load: what clients lose stands in the records of the pods that lost it. */
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { Agent, get } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { possibleIsolation } from '../../kubelet/runtime/process/index.ts'
 import type { Termination } from '../../shared/api/termination.ts'
 import { startTestCluster } from '../harness/cluster.ts'
-import { findKubectls } from '../harness/kubectl.ts'
 import { ownPodRange, ownServiceRange } from '../harness/own-pod-range.ts'
-import { skipOrFail } from '../harness/skip.ts'
+import { podNetworkTools } from '../harness/pod-network-tools.ts'
 import { until } from '../harness/until.ts'
 
 const PER_SECOND = 200
@@ -93,11 +91,8 @@ class Load {
 }
 
 t.test('a rolling update under load', async (t) => {
-  const possible = await possibleIsolation({ rootDir: t.testdir() })
-  if (possible.files !== 'own') return skipOrFail(t, 'this machine gives pods no networks and files')
-  const [kubectl] = findKubectls()
-  if (!kubectl) return skipOrFail(t, 'no kubectl')
-  if (spawnSync('nft', ['--version']).status !== 0) return skipOrFail(t, 'no nft: install nftables')
+  const kubectl = await podNetworkTools(t)
+  if (!kubectl) return
   const ranges = [`--cluster-cidr=${ownPodRange}`, `--service-cidr=${ownServiceRange}`]
   const cluster = await startTestCluster(t, '--network=pod', '--endpoint-lag=2s', ...ranges)
   // Kubectl must not hold up the requests of this process.

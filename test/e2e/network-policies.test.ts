@@ -1,12 +1,10 @@
 /** NetworkPolicies with `--network pod`: two namespaces on two nodes, and real connections between their pods. */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import t from 'tap'
-import { possibleIsolation } from '../../kubelet/runtime/process/index.ts'
 import type { NetworkPolicySpec } from '../../shared/api/services/network-policy.ts'
 import { kubeletPid, startTestCluster } from '../harness/cluster.ts'
-import { findKubectls } from '../harness/kubectl.ts'
 import { ownPodRange } from '../harness/own-pod-range.ts'
-import { skipOrFail } from '../harness/skip.ts'
+import { podNetworkTools } from '../harness/pod-network-tools.ts'
 import { until } from '../harness/until.ts'
 
 const server = `process.on('SIGTERM', () => process.exit(0)); for (const port of [80, 81]) require('http').createServer((request, response) => response.end('ok')).listen(port)`
@@ -67,12 +65,8 @@ const kubeDns = { matchLabels: { 'k8s-app': 'kube-dns' } }
 const team = (name: string) => ({ namespaceSelector: { matchLabels: { team: name } } })
 
 t.test('policies', async (t) => {
-  const possible = await possibleIsolation({ rootDir: t.testdir() })
-  if (possible.files !== 'own') return skipOrFail(t, 'this machine gives pods no networks and files')
-  const [kubectl] = findKubectls()
-  if (!kubectl) return skipOrFail(t, 'no kubectl')
-  if (spawnSync('nft', ['--version']).status !== 0) return skipOrFail(t, 'no nft: install nftables')
-  if (process.getuid?.() !== 0) return skipOrFail(t, 'rules of networks need root')
+  const kubectl = await podNetworkTools(t)
+  if (!kubectl) return
   const range = ownPodRange.replace(/\d+\.0\/24$/, (end) => `${Number.parseInt(end, 10) & ~1}.0/23`)
   const cluster = await startTestCluster(t, '--nodes=2', '--network=pod', `--cluster-cidr=${range}`)
   const run = (args: string[], input?: string): string =>

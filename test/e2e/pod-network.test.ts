@@ -5,15 +5,13 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
-import { possibleIsolation } from '../../kubelet/runtime/process/index.ts'
 import { linkName } from '../../kubelet/runtime/process/network/machine-link.ts'
 import type { Node, Pod } from '../../shared/api/types.ts'
 import { nodes, pods } from '../../shared/client/resources.ts'
 import { kubeletPid, startCommand, startTestCluster } from '../harness/cluster.ts'
-import { findKubectls } from '../harness/kubectl.ts'
 import { ownPodRange } from '../harness/own-pod-range.ts'
+import { podNetworkTools } from '../harness/pod-network-tools.ts'
 import { getText, isReady, podOf } from '../harness/pods.ts'
-import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
 
 const namespace = 'default'
@@ -28,8 +26,8 @@ const askApi = `const fs = require('fs'); const at = '/var/run/secrets/kubernete
 const askIssuer = `const fs = require('fs'); const at = '/var/run/secrets/kubernetes.io/serviceaccount/'; const token = fs.readFileSync(at + 'token', 'utf8'); const { iss } = JSON.parse(Buffer.from(token.split('.')[1], 'base64url')); require('https').get(iss + '/.well-known/openid-configuration', { ca: fs.readFileSync(at + 'ca.crt'), headers: { authorization: 'Bearer ' + token } }, (answer) => { console.log(iss, answer.statusCode); process.exit() })`
 
 t.test('a cluster whose pods have networks', async (t) => {
-  const possible = await possibleIsolation({ rootDir: t.testdir() })
-  if (possible.files !== 'own') return skipOrFail(t, 'this machine gives pods no networks and files')
+  const kubectl = await podNetworkTools(t)
+  if (!kubectl) return
   const cluster = await startTestCluster(t, '--network=pod', `--cluster-cidr=${ownPodRange}`)
   const { client, stateDir } = cluster
   const link = linkName(join(stateDir, 'kubelet', 'runtime'))
@@ -44,8 +42,6 @@ t.test('a cluster whose pods have networks', async (t) => {
       },
       { what: `${name} ${what}` },
     )
-  const [kubectl] = findKubectls()
-  if (!kubectl) return skipOrFail(t, 'no kubectl')
   const inPod = (name: string, ...command: string[]): string =>
     execFileSync(kubectl.file, [`--kubeconfig=${cluster.kubeconfig}`, 'exec', name, '--', ...command], {
       encoding: 'utf8',

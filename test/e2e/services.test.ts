@@ -1,13 +1,11 @@
 /** Services with `--network pod`: pods find them by their names, and reach them at their addresses. */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { possibleIsolation } from '../../kubelet/runtime/process/index.ts'
 import { startTestCluster } from '../harness/cluster.ts'
-import { findKubectls } from '../harness/kubectl.ts'
 import { ownPodRange, ownServiceRange } from '../harness/own-pod-range.ts'
-import { skipOrFail } from '../harness/skip.ts'
+import { podNetworkTools } from '../harness/pod-network-tools.ts'
 import { until } from '../harness/until.ts'
 
 const server = `
@@ -88,11 +86,8 @@ const objects = [
 const REQUESTS = 21
 
 t.test('a cluster whose Services have names', async (t) => {
-  const possible = await possibleIsolation({ rootDir: t.testdir() })
-  if (possible.files !== 'own') return skipOrFail(t, 'this machine gives pods no networks and files')
-  const [kubectl] = findKubectls()
-  if (!kubectl) return skipOrFail(t, 'no kubectl')
-  if (spawnSync('nft', ['--version']).status !== 0) return skipOrFail(t, 'no nft: install nftables')
+  const kubectl = await podNetworkTools(t)
+  if (!kubectl) return
   const cluster = await startTestCluster(
     t,
     '--network=pod',

@@ -1,16 +1,15 @@
 /** With `--network pod` pods reach addresses outside of the cluster: here those of this machine. */
-import { execFile, execFileSync, spawnSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { possibleIsolation } from '../../kubelet/runtime/process/index.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { pods } from '../../shared/client/resources.ts'
 import { startTestCluster } from '../harness/cluster.ts'
-import { findKubectls } from '../harness/kubectl.ts'
 import { ownPodRange } from '../harness/own-pod-range.ts'
+import { podNetworkTools } from '../harness/pod-network-tools.ts'
 import { isReady, podOf } from '../harness/pods.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
@@ -24,12 +23,8 @@ socket.setTimeout(3000, () => socket.destroy(Object.assign(new Error(), { code: 
 socket.on('data', (part) => { count += part.length }).on('error', ({ code }) => console.log(code)).on('end', () => console.log(count))`
 
 t.test('the way out', async (t) => {
-  const possible = await possibleIsolation({ rootDir: t.testdir() })
-  if (possible.files !== 'own') return skipOrFail(t, 'this machine gives pods no networks and files')
-  const [kubectl] = findKubectls()
-  if (!kubectl) return skipOrFail(t, 'no kubectl')
-  if (spawnSync('nft', ['--version']).status !== 0) return skipOrFail(t, 'no nft: install nftables')
-  if (process.getuid?.() !== 0) return skipOrFail(t, 'rules of networks need root')
+  const kubectl = await podNetworkTools(t)
+  if (!kubectl) return
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
   const outside = all.find(({ family, internal }) => family === 'IPv4' && !internal)?.address
   if (!outside) return skipOrFail(t, 'this machine has no address but its loopback')

@@ -1,18 +1,31 @@
-import type { Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { pipeline } from 'node:stream'
-import type { NetworkPlace, NodeNetwork } from './node-network.ts'
+import type { Clock } from '../../../shared/clock/clock.ts'
+import type { NetworkPlace } from './node-network.ts'
 
-/** A pod that does not answer by then is taken for one that refuses. */
-const CONNECT_MS = 10_000
-
-/** Passes a connection of the machine on into the network of a node. One that fails there is reset. */
-export function passOn(network: Pick<NodeNetwork, 'connect'>, socket: Socket, to: NetworkPlace): void {
+/**
+ * Passes on what comes by a connection by another one, and back. Resolves when both have ended. Where the other cannot
+ * be had, or is reset, this one is reset.
+ */
+export async function passOn(socket: Socket, dialed: Promise<Socket>): Promise<void> {
+  socket.allowHalfOpen = true
   socket.on('error', () => {})
-  network.connect({ ...to, timeoutMs: CONNECT_MS }).then(
-    (inner) => {
-      inner.allowHalfOpen = true
-      pipeline(socket, inner, socket, () => {})
-    },
-    () => socket.resetAndDestroy(),
-  )
+  const other = await dialed.catch(() => undefined)
+  if (!other) return void socket.resetAndDestroy()
+  other.allowHalfOpen = true
+  other.once('error', () => socket.resetAndDestroy())
+  socket.once('error', () => other.resetAndDestroy())
+  return new Promise((resolve) => pipeline(socket, other, socket, () => resolve()))
+}
+
+/** Connects as a process of this machine. Rejects where nothing answers within the time. */
+export function dialOut(to: NetworkPlace, { clock, timeoutMs }: { clock: Clock; timeoutMs: number }): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>()
+  const socket = connect({ ...to, allowHalfOpen: true })
+  const timer = clock.machine.setTimer(timeoutMs, () => socket.destroy(new Error('no answer')), { background: true })
+  socket.once('connect', () => resolve(socket)).once('error', reject)
+  return promise.finally(() => {
+    timer.cancel()
+    socket.off('error', reject)
+  })
 }

@@ -22,8 +22,10 @@ use strict;
 use Fcntl;
 use Socket qw(:DEFAULT IPPROTO_IPV6 inet_pton);
 (my $here = $0) =~ s{[^/]*$}{};
+require "${here}../shim/calls.pl";
 require "${here}netlink.pl";
-my ($place, %number) = @ARGV;
+our %number;
+(my $place, %number) = @ARGV;
 
 my $NEW_NETWORK = 0x40000000;
 my $NEW_USERS = 0x10000000;
@@ -36,15 +38,6 @@ my $TRANSPARENT = 19; # IP_TRANSPARENT
 
 # What went wrong, for the answer.
 my $what;
-sub ask {
-  my ($call, @words) = @_;
-  return syscall($number{$call}, @words) == 0;
-}
-sub write_file {
-  my ($file, $text) = @_;
-  sysopen(my $handle, $file, O_WRONLY) or return 0;
-  return defined syswrite($handle, $text);
-}
 sub fails { $what = $_[0]; 0 }
 
 my ($machine, $machine_socket) = (netlink(), any_socket());

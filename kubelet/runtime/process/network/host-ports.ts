@@ -1,13 +1,11 @@
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:net'
 import type { Sandbox } from '../../container-runtime.ts'
-import type { NodeNetwork } from '../../network/node-network.ts'
-import { passOn } from '../../network/pass-on.ts'
+import { serveMachinePort } from '../../network/machine-port.ts'
+import type { NodeNetwork, Served } from '../../network/node-network.ts'
 
 /** Ports of the machine that lead to ports of pods: what comes there is passed on within the node's network. */
 export class HostPorts {
   readonly #network: Pick<NodeNetwork, 'connect'>
-  readonly #servers = new Map<string, Server[]>()
+  readonly #open = new Map<string, Served[]>()
 
   constructor(network: Pick<NodeNetwork, 'connect'>) {
     this.#network = network
@@ -15,26 +13,27 @@ export class HostPorts {
 
   /** Opens those of a pod. Rejects when one is taken; then none of them is open. */
   async open({ id, ip, hostPorts = [] }: Sandbox): Promise<void> {
-    for (const { ip: hostIP, port, containerPort } of hostPorts) {
-      const to = { host: ip, port: containerPort }
-      const server = createServer({ allowHalfOpen: true }, (socket) => passOn(this.#network, socket, to))
-      this.#servers.set(id, [...(this.#servers.get(id) ?? []), server])
+    const served: Served[] = []
+    this.#open.set(id, served)
+    for (const { ip: host, port, containerPort } of hostPorts) {
       try {
-        await once(server.listen(port, hostIP), 'listening')
+        served.push(await serveMachinePort(this.#network, { host, port }, () => ({ host: ip, port: containerPort })))
       } catch (error) {
         this.close(id)
         throw error
       }
     }
+    // The pod may have ended meanwhile.
+    if (this.#open.get(id) !== served) for (const one of served) one.close()
   }
 
   /** Closes those of a pod. Connections go on until their ends close them. */
   close(sandboxId: string): void {
-    for (const server of this.#servers.get(sandboxId) ?? []) server.close()
-    this.#servers.delete(sandboxId)
+    for (const served of this.#open.get(sandboxId) ?? []) served.close()
+    this.#open.delete(sandboxId)
   }
 
   closeAll(): void {
-    for (const id of this.#servers.keys()) this.close(id)
+    for (const id of this.#open.keys()) this.close(id)
   }
 }

@@ -3,6 +3,8 @@
 # Perl, since it is on nearly every Linux and asks the kernel itself: one program instead of ten. The shim takes the same steps in
 # a fork of itself; by itself this file is run to try what the machine allows.
 use strict;
+(my $beside = __FILE__) =~ s{[^/]*$}{};
+require "${beside}calls.pl";
 
 # Numbers of the system calls that Perl has no name for, by name.
 our %number;
@@ -16,11 +18,6 @@ my $pivoted;
 # NET_BIND_SERVICE, which all processes of containers have: a container runtime opens ports below 1024 to every process of a pod's own
 # network; on the machine's network they need this capability.
 my $ports = 10;
-
-sub ask {
-  my ($call, @words) = @_;
-  return syscall($number{$call}, @words) == 0;
-}
 
 sub directory {
   my ($path) = @_;
@@ -52,12 +49,6 @@ sub own_session {
 sub set_size {
   my ($terminal, $columns, $rows) = @_;
   return ioctl($terminal, $WINDOW, pack('S4', $rows, $columns, 0, 0));
-}
-
-sub write_file {
-  my ($file, $text) = @_;
-  open(my $handle, '>', $file) or return 0;
-  return defined syswrite($handle, $text);
 }
 
 sub mount { my ($source, $target, $type, $flags, $data) = @_; ask('mount', $source, $target, $type, $flags + 0, $data) }
