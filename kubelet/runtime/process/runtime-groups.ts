@@ -9,7 +9,7 @@ import type { ContainerGroups, Containers } from './containers/containers.ts'
 import { PidsWatch } from './containers/pids-watch.ts'
 import type { Sandboxes } from './containers/sandboxes.ts'
 
-/** The control groups of a runtime's pods and containers. Nothing happens where there are none. */
+/** Makes, asks and removes the control groups of a runtime's pods and containers, where the machine has any. */
 export class RuntimeGroups implements ContainerGroups {
   readonly #cgroups: Cgroups | undefined
   readonly #sandboxes: Sandboxes

@@ -9,7 +9,7 @@ import { connectToPod } from './ports/port-forward.ts'
 import type { PortOwners } from './ports/port-owners.ts'
 
 export interface RuntimeNetworkOptions {
-  /** The folder of the runtime's records. */
+  /** Names the folder of the runtime's records. */
   root: string
   nodeIP: string
   sandboxes: Sandboxes
