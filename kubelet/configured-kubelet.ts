@@ -23,6 +23,7 @@ export function configuredKubelet(config: KubeletConfig, capabilities: RuntimeCa
     shutdownGroups: shutdownGroups(config),
     shortenRunningKills: config.shortenRunningKills,
     allowedUnsafeSysctls: config.allowedUnsafeSysctls,
+    strict: config.strict,
     ...(config.podPidsLimit > 0 && { podPidsLimit: config.podPidsLimit }),
   } satisfies Partial<KubeletOptions>
 }

@@ -1,5 +1,5 @@
 import { option } from '../shared/config/option.ts'
-import { bytes, EntryError, names, oneOf, wholeNumber } from '../shared/config/option-types.ts'
+import { bytes, EntryError, flag, names, oneOf, wholeNumber } from '../shared/config/option-types.ts'
 import { sysctlNamespace } from './admission/sysctls.ts'
 import { helpOf } from './container-limits.ts'
 
@@ -34,6 +34,10 @@ export const containerOptions = {
   limits: option(oneOf('auto', 'cgroup', 'none'), {
     default: 'auto',
     help: 'Whether the kernel keeps containers within their limits of memory and CPU; auto: where control groups of version 2 can be made',
+  }),
+  strict: option(flag, {
+    default: false,
+    help: 'Refuse containers that ask for users, rights or limits that this machine cannot give; else they run without, and an event says so',
   }),
   podPidsLimit: option(wholeNumber({ min: 0, max: 4_194_304, placeholder: 'COUNT' }), {
     default: 0,

@@ -73,6 +73,8 @@ export interface KubeletOptions {
   crashLoopBackOff?: RestartBackoffOptions
   /** Kernel parameters that pods may set beside the safe ones; see {@link SysctlPolicy}. */
   allowedUnsafeSysctls?: readonly string[]
+  /** Refuse containers that ask for what the node cannot give; off by default. */
+  strict?: boolean
   /** Bounds the processes and threads of a pod, where limits are kept. Default: no bound. */
   podPidsLimit?: number
   /** A second DELETE that leaves less time shortens a kill that has begun; off by default, as upstream. */

@@ -63,6 +63,7 @@ export function writeKubeletFiles({ settings, state, clusterRoot, pki, urls, tim
     containerLogMaxSize: settings.containerLogMaxSize,
     containerLogMaxFiles: settings.containerLogMaxFiles,
     limits: settings.limits,
+    strict: settings.strict,
     podPidsLimit: settings.podPidsLimit,
     featureGates: settings.featureGates,
     shortenRunningKills: settings.shortenRunningKills,

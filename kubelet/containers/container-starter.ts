@@ -23,6 +23,7 @@ import { containerConfig } from './container-config.ts'
 import type { ContainerSurroundings } from './container-surroundings.ts'
 import { userOf } from './container-user.ts'
 import type { EnsureImage, NeededImage } from './image-puller.ts'
+import { type NotApplied, notApplied, type WantedRights } from './not-applied.ts'
 import type { RestartBackoff } from './restart-backoff.ts'
 import { seccompChoice } from './seccomp-choice.ts'
 import { StartFailure } from './start-failure.ts'
@@ -44,6 +45,8 @@ export interface ContainerStarterOptions {
   /** Volumes are made. */
   podFiles: boolean
   featureGates: FeatureGates
+  /** Containers that ask for what the node cannot give are refused. */
+  strict: boolean
   /** Each attempt counts, as upstream's metric has it. */
   onStarted?(type: 'init_container' | 'container' | 'ephemeral_container'): void
 }
@@ -116,7 +119,10 @@ export class ContainerStarter {
       image,
       imageFolders,
     })
-    const seccomp = this.#seccomp(request)
+    const wantedCalls = this.#seccomp(request)
+    const rights = { seccomp: wantedCalls, user, ofImage: image.root !== undefined }
+    const missing = this.#tellNotApplied(request, rights)
+    const seccomp = missing.some(({ event }) => event === 'SeccompNotApplied') ? undefined : wantedCalls
     const messageFile = surroundings.messageFile(pod, name)
     const config = containerConfig({
       pod,
@@ -195,20 +201,24 @@ export class ContainerStarter {
     }
   }
 
-  /** Says so where the node cannot refuse system calls: the container runs without. */
   #seccomp(request: StartRequest): SeccompChoice | undefined {
-    const { events, rootDir, runtime } = this.#options
-    const { pod, container } = request
     try {
-      const choice = seccompChoice(pod, container, rootDir)
-      const { seccomp } = runtime.capabilities()
-      const cannotGain = container.securityContext?.allowPrivilegeEscalation === false
-      if (!choice || seccomp === 'always' || (seccomp && cannotGain)) return choice
-      events.podEvent(pod, container.name, 'Warning', 'SeccompNotApplied', notApplied(choice, seccomp !== undefined))
-      return undefined
+      return seccompChoice(request.pod, request.container, this.#options.rootDir)
     } catch (error) {
       return this.#fail(request, (error as Error).message, 'CreateContainerError')
     }
+  }
+
+  /** Says what the node cannot give: the container runs without, unless the kubelet is strict. */
+  #tellNotApplied(request: StartRequest, wanted: Pick<WantedRights, 'ofImage' | 'seccomp' | 'user'>): NotApplied[] {
+    const { events, runtime, strict } = this.#options
+    const { pod, container } = request
+    const missing = notApplied({ pod, container, ...wanted }, runtime.capabilities())
+    const messages = missing.map(({ message }) => message)
+    if (strict && missing.length > 0)
+      this.#fail(request, `refused by --strict: ${messages.join('; ')}`, 'CreateContainerConfigError')
+    for (const { event, message } of missing) if (event) events.podEvent(pod, container.name, 'Warning', event, message)
+    return missing
   }
 
   #fail({ pod, container }: StartRequest, message: string, reason: string): never {
@@ -236,9 +246,6 @@ export class ContainerStarter {
     throw new StartFailure({ reason: 'PostStartHookError', message: hookFailureMessage(hook, result) })
   }
 }
-
-const notApplied = ({ name }: SeccompChoice, isPossible: boolean): string =>
-  `The seccomp profile ${name} is not applied: this node can refuse no system calls${isPossible ? ' without allowPrivilegeEscalation: false' : ''}`
 
 function kindOf({ pod: { spec }, container: { name } }: StartRequest) {
   if (spec.initContainers?.some((container) => container.name === name)) return 'init_container'

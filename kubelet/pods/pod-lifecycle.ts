@@ -58,6 +58,8 @@ export interface PodLifecycleOptions {
   /** A DELETE that leaves less time also shortens a kill that has begun. */
   shortenRunningKills: boolean
   random?(): number
+  /** Containers that ask for what the node cannot give are refused. */
+  strict?: boolean
   /** Bounds the processes and threads of a pod. */
   podPidsLimit?: number
   /** Says why no pod can start that needs an address of its own. */
@@ -252,6 +254,7 @@ export class PodLifecycle {
 
   #createPodSync(hooks: HookRunner): PodSync {
     const { featureGates, random, runtime, clock, events, metrics, networkProblem, rootDir, podFiles } = this.#options
+    const { strict = false } = this.#options
     const { killer, killPod, restartAll } = this.#endings
     const surroundings = this.#surroundings
     const starter = new ContainerStarter({
@@ -269,6 +272,7 @@ export class PodLifecycle {
       rootDir,
       podFiles,
       featureGates,
+      strict,
     })
     return new PodSync({
       random,

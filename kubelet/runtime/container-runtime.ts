@@ -189,6 +189,10 @@ export interface RuntimeCapabilities {
    * never.
    */
   seccomp?: 'always' | 'noNewPrivileges'
+  /** Processes can be those of any user. */
+  users?: true
+  /** Containers of images can have users of their own, as `hostUsers: false` asks for. */
+  ownUsers?: true
   /** Lists what the kernel limits; absent where it limits nothing. */
   limits?: readonly LimitedResource[]
 }

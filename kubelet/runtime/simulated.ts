@@ -91,7 +91,8 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
   }
 
   capabilities() {
-    return { isolation: 'pod' as const, files: 'own' as const }
+    const has = { seccomp: 'always' as const, users: true as const, ownUsers: true as const }
+    return { isolation: 'pod' as const, files: 'own' as const, ...has }
   }
 
   readonly ownIpc = true

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import type { Termination } from '../../shared/api/termination.ts'
+import type { Pod } from '../../shared/api/types.ts'
 import { nodes, pods, terminations } from '../../shared/client/resources.ts'
 import { repository, startTestCluster } from '../harness/cluster.ts'
 import { followPod, getText, isReady, podOf } from '../harness/pods.ts'
@@ -12,7 +13,7 @@ const namespace = 'default'
 
 t.test('on a machine that is no Linux', async (t) => {
   process.env.NODE_OPTIONS = `--import=${join(repository, 'test/harness/no-linux.mjs')} ${process.env.NODE_OPTIONS ?? ''}`
-  const cluster = await startTestCluster(t)
+  const cluster = await startTestCluster(t, '--strict')
   const { client } = cluster
   const node = await client.get(nodes, { name: 'node-1' })
   t.match(node.metadata.labels, { 'kubestage.dev/isolation': 'none', 'kubestage.dev/files': 'host' })
@@ -28,6 +29,14 @@ t.test('on a machine that is no Linux', async (t) => {
   const fails = await followPod(client, { namespace, name: 'fails' })
   const { status: failed } = await fails.until(({ status }) => status?.phase === 'Failed', 'to fail')
   t.equal(failed?.containerStatuses?.[0]?.state?.terminated?.exitCode, 7)
+
+  const readOnly = podOf({ name: 'strict', command: ['sh', '-c', script] })
+  readOnly.spec.containers[0]!.securityContext = { readOnlyRootFilesystem: true }
+  await client.create(pods, readOnly, { namespace })
+  const strict = await followPod(client, { namespace, name: 'strict' })
+  const waiting = ({ status }: Pod) => status?.containerStatuses?.[0]?.state?.waiting
+  const refused = await strict.until((pod) => waiting(pod)?.reason === 'CreateContainerConfigError', 'to be refused')
+  t.match(waiting(refused)?.message, 'refused by --strict: readOnlyRootFilesystem: true is not applied')
 
   const web = await followPod(client, { namespace, name: 'web' })
   await web.until(isReady, 'to be ready')

@@ -4,6 +4,7 @@ import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { whyNoNetworks } from '../../kubelet/runtime/process/network/door.ts'
+import { firstFreePort } from '../../kubelet/runtime/process/network/port-refused.ts'
 import { cli, startProgram } from '../harness/cluster.ts'
 import { findKubectls } from '../harness/kubectl.ts'
 import { ownPodRange } from '../harness/own-pod-range.ts'
@@ -62,6 +63,17 @@ t.test('an ordinary user', async (t) => {
   const asked = (code = ask): string => run(['exec', 'client', '--', process.execPath, '-e', code])
   await until(() => asked() === '200', { what: 'an answer by the name of the Service' })
   t.equal(asked(ask.replace('web', 'nobody')), 'ECONNREFUSED', 'a Service without endpoints')
+  const asking = pod('asks', ['sleep', '1000'])
+  Object.assign(asking.spec, { hostUsers: false, securityContext: { runAsUser: 1000 } })
+  const low = pod('low', ['sleep', '1000'])
+  Object.assign(low.spec.containers[0]!, { ports: [{ containerPort: 80, hostPort: 80 }] })
+  run(['apply', '-f', '-'], { apiVersion: 'v1', kind: 'List', items: [asking, low] })
+  const told = () => run(['get', 'events', '-o', 'jsonpath={range .items[*]}{.reason}: {.message}{"\\n"}{end}'])
+  const what = 'what cannot be had to be told'
+  for (const event of [/UserNotApplied: user 1000 not applied/, /HostUsersNotApplied: hostUsers: false/])
+    await until(() => event.test(told()), { what })
+  if (firstFreePort() > 80)
+    await until(() => /host port 80 .*sysctl net.ipv4.ip_unprivileged_port_start=80 as root/.test(told()), { what })
   const spec = { podSelector: { matchLabels: { app: 'web' } } }
   const policy = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name: 'deny' }, spec }
   run(['apply', '-f', '-'], policy)

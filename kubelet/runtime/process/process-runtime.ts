@@ -47,6 +47,7 @@ import { containerFiles } from './launch/container-files.ts'
 import { containerEnvironment, containerLaunch } from './launch/container-launch.ts'
 import { shimLaunch } from './launch/launch.ts'
 import { tooLong, whyTooLong } from './launch/program-size.ts'
+import { usersLevel } from './launch/program-user.ts'
 import { MountedMemory } from './memory-folders.ts'
 import type { PodNetworks } from './network/pod-networks.ts'
 import { newId } from './new-id.ts'
@@ -183,7 +184,8 @@ class ProcessRuntime implements ContainerRuntime {
     const { capabilities } = this.#options
     const seccomp = seccompLevel(capabilities)
     const { limited } = this.#groups
-    return { ...capabilities, ...(seccomp && { seccomp }), ...(limited && { limits: limited }) }
+    const users = usersLevel(capabilities)
+    return { ...capabilities, ...users, ...(seccomp && { seccomp }), ...(limited && { limits: limited }) }
   }
 
   resolveImage(image: string, options: ImageRequest): Promise<ResolvedImage> {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import os from 'node:os'
-import type { WantedUser } from '../../container-runtime.ts'
+import type { RuntimeCapabilities, WantedUser } from '../../container-runtime.ts'
 import { ordinaryIdentity } from '../view/identity.ts'
 import type { Step } from '../view/steps.ts'
 import { hasUsers } from '../view/users-here.ts'
@@ -38,6 +38,12 @@ export const userSteps = ({ uid, groups }: ProgramUser): Step[] => [['user', Str
 
 /** True if processes can be another user's: not where the kubelet is an ordinary user, or alone in its namespace. */
 export const canSwitchUser = (): boolean => !ordinaryIdentity() && hasUsers()
+
+/** An ordinary user is alone in each container's namespace of users: root there is not root of the machine. */
+export const usersLevel = ({ isolation }: RuntimeCapabilities): Pick<RuntimeCapabilities, 'ownUsers' | 'users'> => ({
+  ...(canSwitchUser() && { users: true }),
+  ...(isolation === 'pod' && ordinaryIdentity() && { ownUsers: true }),
+})
 
 function readOrNothing(file: string): string {
   try {

@@ -1,6 +1,7 @@
 import type { Sandbox } from '../../container-runtime.ts'
 import { serveMachinePort } from '../../network/machine-port.ts'
 import type { NodeNetwork, Served } from '../../network/node-network.ts'
+import { whyRefused } from './port-refused.ts'
 
 /** Ports of the machine that lead to ports of pods: what comes there is passed on within the node's network. */
 export class HostPorts {
@@ -20,7 +21,7 @@ export class HostPorts {
         served.push(await serveMachinePort(this.#network, { host, port }, () => ({ host: ip, port: containerPort })))
       } catch (error) {
         this.close(id)
-        throw error
+        throw new Error(whyRefused(port, error as NodeJS.ErrnoException))
       }
     }
     // The pod may have ended meanwhile.
