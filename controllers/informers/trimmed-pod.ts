@@ -4,7 +4,11 @@ import type { Container, ContainerStatus, ObjectMeta, Pod, PodSpec, PodStatus } 
 import type { Trimmed } from './trimmed.ts'
 import { trimMetadata } from './trimmed-metadata.ts'
 
-export type TrimmedContainer = Trimmed<Container, 'name' | 'resources' | 'ports' | 'restartPolicy', 'stdinOnce'>
+export type TrimmedContainer = Trimmed<
+  Container,
+  'name' | 'image' | 'resources' | 'ports' | 'restartPolicy',
+  'stdinOnce'
+>
 
 export type TrimmedPodSpec = Trimmed<
   PodSpec,
@@ -110,10 +114,12 @@ const trimSpec = remembered(
       subdomain: spec.subdomain,
       containers: spec.containers.map(trimContainer),
       initContainers: spec.initContainers?.map(trimContainer),
-      volumes: spec.volumes?.filter(({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim ?? ephemeral),
+      volumes: spec.volumes?.filter(
+        ({ persistentVolumeClaim, ephemeral, image }) => persistentVolumeClaim ?? ephemeral ?? image,
+      ),
     }),
 )
 
-function trimContainer({ name, resources, ports, restartPolicy }: Container): TrimmedContainer {
-  return { name, resources, ports, restartPolicy }
+function trimContainer({ name, image, resources, ports, restartPolicy }: Container): TrimmedContainer {
+  return { name, image, resources, ports, restartPolicy }
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { podRequests } from '../../shared/api/quantities/amounts.ts'
 import type { TrimmedNode } from '../informers/trimmed-node.ts'
 import type { TrimmedPod } from '../informers/trimmed-pod.ts'
+import { ImageStates } from './image-states.ts'
 import { NodeInfo, type PresentNode, podInfo } from './node-info.ts'
 import { Nominations } from './nominations.ts'
 
@@ -21,6 +22,7 @@ export class ClusterView {
   #present: readonly PresentNode[] | undefined
   /** Where a pod is, or is about to be: UID → node name. */
   readonly #placed = new Map<string, string>()
+  readonly #images = new ImageStates()
 
   /** Returns the nodes that exist, in the order of their arrival. */
   nodes(): readonly PresentNode[] {
@@ -67,11 +69,13 @@ export class ClusterView {
   setNode(node: TrimmedNode): void {
     const info = this.#node(node.metadata.name ?? '')
     if (!info.node) this.#present = undefined
+    info.images = this.#images.set(info.node, node)
     info.setNode(node)
   }
 
   forgetNode(name: string): void {
     const info = this.#nodes.get(name)
+    if (info) info.images = this.#images.set(info.node, undefined)
     info?.setNode(undefined)
     this.#present = undefined
     if (info?.pods.size === 0) this.#nodes.delete(name)

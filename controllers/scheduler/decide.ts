@@ -6,6 +6,7 @@ import type { NamespaceLabels } from './pod-affinity.ts'
 import { type Candidate, cheapest, findCandidates, type PreemptionContext } from './preemption.ts'
 import type { Rejection } from './rejection.ts'
 import { pickBest } from './scores.ts'
+import type { SelectorOf } from './topology-spread.ts'
 
 /** Says where a pod runs, or why it cannot run for now and what would make room. */
 export type Decision = { nodeName: string } | Refusal
@@ -26,6 +27,8 @@ export interface DecisionContext extends Omit<PreemptionContext, 'rules'> {
   /** Returns whether the pod is terminating because the scheduler deleted it. */
   isPreempted(pod: TrimmedPod): boolean
   namespaceLabels: NamespaceLabels
+  /** Selects the pods that are spread with one that has no constraints of its own. */
+  defaultSelector: SelectorOf
 }
 
 type RefusalContext = DecisionContext & PreemptionContext
@@ -35,7 +38,7 @@ export function decide(pod: PodInfo, nodes: readonly PresentNode[], context: Dec
   const { problem, nominations, random, search } = context
   if (nodes.length === 0) return { message: 'no nodes available to schedule pods', nominated: '' }
   if (problem !== undefined) return refuse(pod, hopeless(nodes), { problem, context: { ...context, rules: {} } })
-  const rules = placementRules(pod, nodes, context.namespaceLabels)
+  const rules = placementRules(pod, nodes, context)
   // Nominated pods take room, but may not come: nothing is allowed on account of them.
   const check = (info: PresentNode): Rejection | undefined => {
     const before = nominations.before(pod.pod, info.node.metadata.name)
@@ -46,7 +49,7 @@ export function decide(pod: PodInfo, nodes: readonly PresentNode[], context: Dec
   const awaited = nominated && nodes.find(({ node }) => node.metadata.name === nominated)
   if (awaited && !check(awaited)) return { nodeName: nominated }
   const { fitting, rejected } = search.find(nodes, check)
-  const best = pickBest(pod, fitting, { random, rules })
+  const best = pickBest(pod, fitting, { random, rules, nodeCount: nodes.length })
   return best ? { nodeName: best.node.metadata.name ?? '' } : refuse(pod, rejected, { context: { ...context, rules } })
 }
 

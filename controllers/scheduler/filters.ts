@@ -3,7 +3,7 @@ import { type Taint, untolerated } from '../../shared/api/nodes/taints.ts'
 import type { NodeInfo, PodInfo, PresentNode } from './node-info.ts'
 import { type NamespaceLabels, PodAffinity } from './pod-affinity.ts'
 import type { Rejection } from './rejection.ts'
-import { TopologySpread } from './topology-spread.ts'
+import { type SelectorOf, TopologySpread } from './topology-spread.ts'
 
 /** Upstream's filter plugins: names, order, and words of the reasons. The first that objects speaks for the node. */
 export interface Filter {
@@ -20,8 +20,11 @@ export interface PlacementRules {
 export const placementRules = (
   pod: PodInfo,
   nodes: readonly PresentNode[],
-  labelsOf: NamespaceLabels,
-): PlacementRules => ({ spread: TopologySpread.of(pod, nodes), affinity: PodAffinity.of(pod, nodes, labelsOf) })
+  { namespaceLabels, defaultSelector }: { namespaceLabels: NamespaceLabels; defaultSelector: SelectorOf },
+): PlacementRules => ({
+  spread: TopologySpread.of(pod, nodes, defaultSelector),
+  affinity: PodAffinity.of(pod, nodes, namespaceLabels),
+})
 
 const UNSCHEDULABLE: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }
 

@@ -4,23 +4,24 @@ import { type Amounts, add, amountsOf, podRequests } from '../../shared/api/quan
 import type { TrimmedNode } from '../informers/trimmed-node.ts'
 import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { type AffinityTerms, affinityTerms } from './affinity-terms.ts'
+import type { ImageState } from './image-states.ts'
 
 /** Holds what scheduling needs to know about a pod, computed once. */
 export interface PodInfo {
   pod: TrimmedPod
   requests: Amounts
-  /** Requests for scoring: a pod that requests nothing counts with a small amount, so that such pods spread, too. */
+  /** Requests for scoring: a container that requests nothing counts with a small amount, so that such pods spread. */
   weighed: Amounts
   hostPorts: HostPort[]
   /** Holds the pod's rules about other pods, if there are any. */
   affinity?: AffinityTerms
 }
 
-/** Upstream's figures: a tenth of a core, 200 MiB. */
-const WEIGHED_AT_LEAST: [string, number][] = [
+/** Upstream's figures for a container that requests nothing: a tenth of a core, 200 MiB. */
+const weighedIfMissing: Amounts = new Map([
   ['cpu', 100],
   ['memory', 200 * 1024 * 1024 * 1000],
-]
+])
 
 export function podInfo(pod: TrimmedPod): PodInfo {
   const requests = podRequests(pod)
@@ -28,7 +29,7 @@ export function podInfo(pod: TrimmedPod): PodInfo {
   return {
     pod,
     requests,
-    weighed: new Map([...WEIGHED_AT_LEAST, ...requests]),
+    weighed: podRequests(pod, weighedIfMissing),
     hostPorts: hostPortsOf(pod),
     ...(affinity && { affinity }),
   }
@@ -53,6 +54,8 @@ export class NodeInfo {
   readonly pods: Map<string, PodInfo>
   /** Holds the part of `pods` with rules about other pods. */
   readonly affine: Map<string, PodInfo>
+  /** Holds the images that the node has, by all their names; see {@link ImageStates}. */
+  images: ReadonlyMap<string, ImageState> | undefined
 
   constructor(from?: NodeInfo) {
     this.node = from?.node
@@ -62,6 +65,7 @@ export class NodeInfo {
     this.weighed = new Map(from?.weighed)
     this.pods = new Map(from?.pods)
     this.affine = new Map(from?.affine)
+    this.images = from?.images
   }
 
   /** Returns a copy of the node that has these pods as well. */

@@ -16,6 +16,7 @@ import { Budgets } from './budgets.ts'
 import { claimsProblem, isBound } from './claims.ts'
 import { ClusterView } from './cluster-view.ts'
 import { type Decision, decide, type Refusal } from './decide.ts'
+import { DefaultSelectors } from './default-selector.ts'
 import { podInfo } from './node-info.ts'
 import { NodeSearch } from './node-search.ts'
 import { Preemptor } from './preemptor.ts'
@@ -51,6 +52,7 @@ class Scheduler implements Controller {
   readonly #claims: Informer<PersistentVolumeClaim>
   readonly #budgets: Informer<PodDisruptionBudget>
   readonly #namespaces: Informer<Namespace>
+  readonly #selectors: DefaultSelectors
   /** Each entry is one attempt; with which pod, the queue decides when its turn comes. */
   readonly #attempts: WorkQueue<number>
   readonly #stopping = new AbortController()
@@ -67,6 +69,7 @@ class Scheduler implements Controller {
     this.#claims = informers.whole(persistentVolumeClaims)
     this.#namespaces = informers.namespaces()
     this.#budgets = informers.whole(podDisruptionBudgets)
+    this.#selectors = new DefaultSelectors(informers)
     this.#attempts = createWorkQueue<number>({
       clock,
       concurrency: BINDINGS_AT_ONCE,
@@ -91,7 +94,7 @@ class Scheduler implements Controller {
       onDelete: ({ metadata: { name = '' } }) => this.#forgetNode(name),
     })
     // Pods before the nodes are known would be told that there is none.
-    void Promise.all([informers.nodes().synced(), this.#budgets.synced()]).then(
+    void Promise.all([informers.nodes().synced(), this.#budgets.synced(), this.#selectors.synced()]).then(
       () =>
         informers.pods().addHandler({
           onAdd: (pod) => podSeen(pod),
@@ -124,6 +127,7 @@ class Scheduler implements Controller {
       problem: claimsProblem(pod, this.#claims),
       nominations: this.#cluster.nominations,
       budgets: () => new Budgets(this.#budgets.list()),
+      defaultSelector: (pod) => this.#selectors.of(pod),
       namespaceLabels: (name = '') => this.#namespaces.get({ name })?.metadata.labels,
       isPreempted: (other) => this.#preemptor.isVictim(other),
     })

@@ -20,26 +20,41 @@ interface Constraint {
   honorsTaints: boolean
 }
 
+/** Selects pods in the namespace of a pod; an empty selector stands for none. */
+export type SelectorOf = (pod: TrimmedPod) => LabelSelector
+
+/** The constraints that clusters have by default, for the pods of a service or a workload: they only prefer. */
+const systemDefaults = [
+  { topologyKey: HOSTNAME, maxSkew: 3 },
+  { topologyKey: 'topology.kubernetes.io/zone', maxSkew: 5 },
+]
+
 /**
  * Says where a pod may run for its `topologySpreadConstraints`, and where it had better. Upstream:
- * plugins/podtopologyspread, without the constraints that clusters have by default.
+ * plugins/podtopologyspread.
  */
 export class TopologySpread {
   readonly #pod: TrimmedPod
   readonly #nodes: readonly PresentNode[]
   readonly #hard: readonly { constraint: Constraint; counts: DomainCounts }[]
   readonly #soft: readonly Constraint[]
+  /** Nodes without a label of a default constraint count as well. */
+  readonly #isDefault: boolean
   readonly #fewest = new WeakMap<Counts, number>()
 
-  /** Returns undefined if the pod has no constraints. */
-  static of({ pod }: PodInfo, nodes: readonly PresentNode[]): TopologySpread | undefined {
-    return pod.spec.topologySpreadConstraints?.length ? new TopologySpread(pod, nodes) : undefined
+  /** Returns undefined if the pod has no constraints, and none by default. */
+  static of({ pod }: PodInfo, nodes: readonly PresentNode[], selectorOf: SelectorOf): TopologySpread | undefined {
+    if (pod.spec.topologySpreadConstraints?.length) return new TopologySpread(pod, nodes)
+    // With one node there is nothing to prefer.
+    const selector = nodes.length > 1 ? selectorOf(pod) : []
+    return selector.length > 0 ? new TopologySpread(pod, nodes, selector) : undefined
   }
 
-  private constructor(pod: TrimmedPod, nodes: readonly PresentNode[]) {
+  private constructor(pod: TrimmedPod, nodes: readonly PresentNode[], defaultSelector?: LabelSelector) {
     this.#pod = pod
     this.#nodes = nodes
-    this.#soft = constraintsOf(pod, 'ScheduleAnyway')
+    this.#isDefault = defaultSelector !== undefined
+    this.#soft = defaultSelector ? defaultConstraints(defaultSelector) : constraintsOf(pod, 'ScheduleAnyway')
     const hard = constraintsOf(pod, 'DoNotSchedule')
     this.#hard = hard.map((constraint) => ({
       constraint,
@@ -65,10 +80,11 @@ export class TopologySpread {
   /** Returns scores from 0 to 100 for nodes that passed the filters; undefined without constraints that only prefer. */
   scores(candidates: readonly PresentNode[]): number[] | undefined {
     if (this.#soft.length === 0) return undefined
-    const eligible = candidates.filter((info) => hasKeys(info, this.#soft))
+    const isEligible = (info: PresentNode): boolean => this.#isDefault || hasKeys(info, this.#soft)
+    const eligible = candidates.filter(isEligible)
     const parts = this.#soft.map((constraint) => this.#scoreOf(constraint, eligible))
     const raw = candidates.map((info) =>
-      eligible.includes(info) ? Math.round(parts.reduce((sum, part) => sum + part(info), 0)) : undefined,
+      isEligible(info) ? Math.round(parts.reduce((sum, part) => sum + part(info), 0)) : undefined,
     )
     const known = raw.filter((value) => value !== undefined)
     const [lowest, highest] = [Math.min(...known), Math.max(...known)]
@@ -84,15 +100,18 @@ export class TopologySpread {
     const isByNode = topologyKey === HOSTNAME
     const domains = new Set(eligible.map((info) => domainOf(info, topologyKey)))
     const counts: Counts = new Map()
-    for (const info of isByNode ? [] : this.#nodes) {
-      if (!domains.has(domainOf(info, topologyKey)) || !hasKeys(info, this.#soft) || !this.#counts(constraint, info))
-        continue
+    // Nodes that all lack the label are one domain, which counts for none of them.
+    for (const info of isByNode || (domains.size === 1 && domains.has(undefined)) ? [] : this.#nodes) {
+      if (!domains.has(domainOf(info, topologyKey)) || !this.#counts(constraint, info)) continue
+      if (!this.#isDefault && !hasKeys(info, this.#soft)) continue
       for (const [domain, count] of this.#matching(constraint, info)) addTo(counts, domain, count)
     }
     const weight = Math.log((isByNode ? eligible.length : domains.size) + 2)
     return (info) => {
+      const domain = domainOf(info, topologyKey)
+      if (domain === undefined) return 0
       const found = isByNode ? this.#matching(constraint, info) : counts
-      return (found.get(domainOf(info, topologyKey) ?? '') ?? 0) * weight + maxSkew - 1
+      return (found.get(domain) ?? 0) * weight + maxSkew - 1
     }
   }
 
@@ -137,6 +156,9 @@ const constraintsOf = ({ spec }: TrimmedPod, action: string): Constraint[] =>
       honorsAffinity: nodeAffinityPolicy !== 'Ignore',
       honorsTaints: nodeTaintsPolicy === 'Honor',
     }))
+
+const defaultConstraints = (selector: LabelSelector): Constraint[] =>
+  systemDefaults.map((one) => ({ ...one, minDomains: 1, selector, honorsAffinity: true, honorsTaints: false }))
 
 const hasKeys = (info: PresentNode, constraints: readonly Constraint[]): boolean =>
   constraints.every(({ topologyKey }) => domainOf(info, topologyKey) !== undefined)

@@ -1,9 +1,12 @@
 /** Pod affinity and topology spread: the nodes that a real kube-scheduler chose, and its words where it chose none. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { ClusterView } from '../../controllers/scheduler/cluster-view.ts'
 import { decide } from '../../controllers/scheduler/decide.ts'
-import { NodeInfo, type PresentNode, podInfo } from '../../controllers/scheduler/node-info.ts'
+import type { DefaultSelectors } from '../../controllers/scheduler/default-selector.ts'
+import { type PresentNode, podInfo } from '../../controllers/scheduler/node-info.ts'
+import type { LabelSelector } from '../../shared/api/selectors/label-selector.ts'
 import type { Node, Pod, PodSpec } from '../../shared/api/types.ts'
 import { nodes, pods } from '../../shared/client/resources.ts'
 import { startTestControlPlane } from '../harness/control-plane.ts'
@@ -19,24 +22,30 @@ import { until } from '../harness/until.ts'
 const allocatable = { cpu: '1000', memory: '1000Gi', pods: '110' }
 
 function onNodes({ nodes: wanted, pods: running }: Omit<PlacementSituation, 'incoming'>): PresentNode[] {
-  return wanted.map(({ metadata, spec }) => {
-    const info = new NodeInfo()
-    info.setNode({ metadata, spec, status: { allocatable, conditions: [{ type: 'Ready', status: 'True' }] } })
-    for (const pod of running.filter((pod) => pod.spec.nodeName === metadata.name)) info.addPod(podInfo(withUid(pod)))
-    return info as PresentNode
-  })
+  const view = new ClusterView()
+  const ready = { allocatable, conditions: [{ type: 'Ready', status: 'True' }] }
+  for (const { metadata, spec, status = ready } of wanted as Node[]) view.setNode({ metadata, spec, status })
+  for (const pod of running) view.place(withUid(pod), pod.spec.nodeName!)
+  return [...view.nodes()]
 }
 const withUid = (pod: Pod): Pod => ({ ...pod, metadata: { uid: pod.metadata.name, ...pod.metadata } })
 
 /** Returns all nodes that may be chosen, as chance decides among equals; or the refusal. */
-function outcomesOf(situation: PlacementSituation): { nodes: string[] } | { message: string } {
+function outcomesOf(
+  situation: PlacementSituation,
+  selectors?: Pick<DefaultSelectors, 'of'>,
+): { nodes: string[] } | { message: string } {
   const on = onNodes(situation)
   const chosen = new Set<string>()
   for (let at = 0; at < on.length; at++) {
     const decision = decide(
       podInfo(withUid(situation.incoming)),
       on,
-      decisionContext({ random: () => at / on.length, namespaceLabels: (name = '') => TEAMS[name] }),
+      decisionContext({
+        random: () => at / on.length,
+        namespaceLabels: (name = '') => TEAMS[name],
+        ...(selectors && { defaultSelector: (pod) => selectors.of(pod) }),
+      }),
     )
     if ('message' in decision) return { message: decision.message }
     chosen.add(decision.nodeName)
@@ -44,14 +53,14 @@ function outcomesOf(situation: PlacementSituation): { nodes: string[] } | { mess
   return { nodes: [...chosen].sort() }
 }
 
-t.test('the places of pods in generated situations are those of a real kube-scheduler', async (t) => {
-  const file = join(import.meta.dirname, '../golden/scheduler/placement.json')
-  const recorded = JSON.parse(readFileSync(file, 'utf8')) as (PlacementOutcome & { seed: number })[]
+/** Holds our decisions against recorded ones. Returns how many had one node to choose. */
+function compare(t: Test, file: string, oursOf: (seed: number) => ReturnType<typeof outcomesOf>): void {
+  const path = join(import.meta.dirname, '../golden/scheduler', file)
+  const recorded = JSON.parse(readFileSync(path, 'utf8')) as (PlacementOutcome & { seed: number })[]
   t.ok(recorded.length >= 100, 'there are recordings')
   let decided = 0
   for (const { seed, ...outcome } of recorded) {
-    const situation = placementSituation(seed)
-    const ours = outcomesOf(situation)
+    const ours = oursOf(seed)
     if ('message' in outcome) t.same(ours, outcome, `situation ${seed}`)
     else if ('nodes' in ours) {
       t.ok(ours.nodes.includes(outcome.node), `situation ${seed}: ${ours.nodes} include ${outcome.node}`)
@@ -59,6 +68,10 @@ t.test('the places of pods in generated situations are those of a real kube-sche
     } else t.same(ours, outcome, `situation ${seed}`)
   }
   t.ok(decided > recorded.length / 4, `scores decide ${decided} alone`)
+}
+
+t.test('the places of pods in generated situations are those of a real kube-scheduler', async (t) => {
+  compare(t, 'placement.json', (seed) => outcomesOf(placementSituation(seed)))
 })
 
 const anti = (app: string, topologyKey = 'kubernetes.io/hostname'): PodSpec['affinity'] => ({
@@ -77,6 +90,32 @@ const sketch = (name: string, app: string, spec: Partial<PodSpec> = {}): Pod => 
 })
 const nodeOf = (name: string): Pick<Node, 'metadata'> => ({
   metadata: { name, labels: { 'kubernetes.io/hostname': name, zone: `z-${name}` } },
+})
+
+t.test('pods of a workload are spread by default, and an image draws them', async (t) => {
+  const zone = (name: string, zone: string, images?: [string, number][]): Node => ({
+    metadata: { name, labels: { 'kubernetes.io/hostname': name, 'topology.kubernetes.io/zone': zone } },
+    status: {
+      allocatable,
+      conditions: [{ type: 'Ready', status: 'True' }],
+      ...(images && { images: images.map(([image, sizeBytes]) => ({ names: [image], sizeBytes })) }),
+    },
+  })
+  const on = (name: string, app: string, nodeName: string) => sketch(name, app, { nodeName })
+  const choose = (nodes: Node[], pods: Pod[], selected?: string) => {
+    const selector: LabelSelector = selected ? [{ key: 'app', operator: 'in', values: [selected] }] : []
+    return outcomesOf({ nodes, pods, incoming: sketch('new', 'web') }, { of: () => selector })
+  }
+  const three = [zone('n0', 'a'), zone('n1', 'a'), zone('n2', 'b')]
+  const running = [on('p0', 'web', 'n0'), on('p1', 'db', 'n1'), on('p2', 'db', 'n2')]
+  t.same(choose(three, running), { nodes: ['n0', 'n1', 'n2'] }, 'a pod of no workload')
+  t.same(choose(three, running, 'web'), { nodes: ['n2'] }, 'another zone')
+  t.same(choose(three, running, 'none'), { nodes: ['n0', 'n1', 'n2'] })
+  const GiB = 2 ** 30
+  const large: [string, number][] = [['busybox:latest', 2 * GiB]]
+  t.same(choose([zone('n0', 'a'), zone('n1', 'a', large), zone('n2', 'a')], []), { nodes: ['n1'] })
+  t.same(choose([zone('n0', 'a'), zone('n1', 'a', [['busybox:latest', 20e6]])], []), { nodes: ['n0', 'n1'] }, 'small')
+  t.same(choose([zone('n0', 'a'), zone('n1', 'a', [['other:latest', GiB]])], []), { nodes: ['n0', 'n1'] }, 'another')
 })
 
 t.test('a less important pod that a rule is about makes room', async (t) => {

@@ -11,6 +11,7 @@ export const decisionContext = (more: Partial<DecisionContext> = {}): DecisionCo
   search: new NodeSearch(),
   budgets: () => new Budgets([]),
   namespaceLabels: () => undefined,
+  defaultSelector: () => [],
   isPreempted: ({ metadata }) => metadata.deletionTimestamp !== undefined,
   ...more,
 })

@@ -19,9 +19,11 @@ interface Asking {
 
 /**
  * Returns what a pod occupies: its containers together, or the peak of its initialization if that is more, plus its
- * overhead.
+ * overhead. A container that does not say how much it needs of a resource counts with the amount in `missing`.
  */
-export function podRequests({ spec }: Asking): Amounts {
+export function podRequests({ spec }: Asking, missing?: Amounts): Amounts {
+  const requestsOf = ({ resources }: Pick<Container, 'resources'>): Amounts =>
+    missing ? new Map([...missing, ...amountsOf(resources?.requests)]) : amountsOf(resources?.requests)
   const total: Amounts = new Map()
   for (const container of spec.containers) add(total, requestsOf(container))
   const sidecars: Amounts = new Map()
@@ -38,8 +40,6 @@ export function podRequests({ spec }: Asking): Amounts {
   raise(total, initPeak)
   return add(total, amountsOf(spec.overhead))
 }
-
-const requestsOf = ({ resources }: Pick<Container, 'resources'>): Amounts => amountsOf(resources?.requests)
 
 export function add(to: Amounts, amounts: Amounts, sign: 1 | -1 = 1): Amounts {
   for (const [name, amount] of amounts) to.set(name, (to.get(name) ?? 0) + sign * amount)

@@ -1,0 +1,41 @@
+import type { Amounts } from '../../shared/api/quantities/amounts.ts'
+import type { NodeInfo, PodInfo } from './node-info.ts'
+
+const weighed = ['cpu', 'memory'] as const
+type Resource = (typeof weighed)[number]
+
+/** Millicores or whole bytes: upstream's numbers, whose quotients it truncates. */
+const amountOf = (amounts: Amounts, resource: Resource): number => {
+  const amount = amounts.get(resource) ?? 0
+  return resource === 'cpu' ? amount : Math.ceil(amount / 1000)
+}
+
+/** The part of the node that would still be free with the pod. Upstream: noderesources/least_allocated.go. */
+export function leastAllocated(pod: PodInfo, node: NodeInfo): number {
+  const parts = weighed.flatMap((resource) => {
+    const capacity = amountOf(node.allocatable, resource)
+    const free = capacity - amountOf(node.weighed, resource) - amountOf(pod.weighed, resource)
+    return capacity === 0 ? [] : Math.trunc((Math.max(0, free) * 100) / capacity)
+  })
+  return parts.length === 0 ? 0 : Math.trunc(parts.reduce((sum, part) => sum + part, 0) / parts.length)
+}
+
+/** Says that a pod requests nothing, and so changes no balance. */
+export const isBestEffort = ({ requests }: PodInfo): boolean =>
+  weighed.every((resource) => amountOf(requests, resource) === 0)
+
+/** Compares how evenly CPU and memory are used with the pod and without. Upstream: balanced_allocation.go. */
+export function balance(pod: PodInfo, node: NodeInfo): number {
+  const used = (resource: Resource): number => amountOf(node.requested, resource)
+  const withPod = evenness(node, (resource) => used(resource) + amountOf(pod.requests, resource))
+  return 50 + Math.trunc((50 + withPod - evenness(node, used)) / 2)
+}
+
+function evenness({ allocatable }: NodeInfo, used: (resource: Resource) => number): number {
+  const [first, second] = weighed.flatMap((resource) => {
+    const capacity = amountOf(allocatable, resource)
+    return capacity === 0 ? [] : Math.min(1, used(resource) / capacity)
+  })
+  const deviation = first === undefined || second === undefined ? 0 : Math.abs((first - second) / 2)
+  return Math.trunc((1 - deviation) * 100)
+}
