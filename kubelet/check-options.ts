@@ -1,14 +1,19 @@
 import { UsageError, type Values } from '../shared/config/option.ts'
 import { duration } from '../shared/config/option-types.ts'
 import { evictionConfig, type evictionOptions } from './eviction/options.ts'
+import { type imageGarbageOptions, imageGarbagePolicy } from './images/garbage/options.ts'
 import type { PodCidr } from './node/pod-network.ts'
 import type { shutdownOptions } from './node/shutdown-options.ts'
 
 /** Throws a UsageError for values that are right one by one, and do not fit together. */
 export function checkOptions(
-  values: Values<typeof evictionOptions & typeof shutdownOptions> & { network: 'host' | 'pod'; podCidr?: PodCidr },
+  values: Values<typeof evictionOptions & typeof shutdownOptions & typeof imageGarbageOptions> & {
+    network: 'host' | 'pod'
+    podCidr?: PodCidr
+  },
 ): void {
   evictionConfig(values)
+  imageGarbagePolicy(values)
   if (values.network === 'pod' && ['loopback', 'host'].includes(values.podCidr ?? ''))
     throw new UsageError(
       `--network pod gives each pod an address of its own, so --pod-cidr cannot be ${values.podCidr}`,

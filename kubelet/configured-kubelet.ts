@@ -2,6 +2,7 @@ import path from 'node:path'
 import type { KubeletConfig } from './config.ts'
 import { backoffConfig } from './containers/backoff-options.ts'
 import { evictionConfig } from './eviction/options.ts'
+import { imageGarbagePolicy } from './images/garbage/options.ts'
 import type { KubeletOptions } from './kubelet.ts'
 import { shutdownGroups } from './node/shutdown-options.ts'
 import type { RuntimeCapabilities } from './runtime/container-runtime.ts'
@@ -19,6 +20,8 @@ export function configuredKubelet(config: KubeletConfig, capabilities: RuntimeCa
     rootDir: config.rootDir,
     featureGates: config.featureGates,
     eviction: evictionConfig(config),
+    imageGarbage: imageGarbagePolicy(config),
+    nodeStatusMaxImages: config.nodeStatusMaxImages,
     crashLoopBackOff: backoffConfig(config),
     shutdownGroups: shutdownGroups(config),
     shortenRunningKills: config.shortenRunningKills,

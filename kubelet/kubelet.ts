@@ -21,11 +21,14 @@ import { type EvictionConfig, EvictionManager } from './eviction/eviction-manage
 import { machineSignals } from './eviction/machine-signals.ts'
 import { createPodMeter } from './eviction/measure-pods.ts'
 import type { Observations } from './eviction/signals.ts'
+import { ImageGarbage } from './images/garbage/image-garbage.ts'
+import type { ImageGarbagePolicy } from './images/garbage/options.ts'
 import { KubeletMetrics } from './metrics/kubelet-metrics.ts'
 import { startLease } from './node/lease.ts'
 import type { LossMark } from './node/loss-mark.ts'
 import { machineFacts } from './node/machine.ts'
 import { createNodeControls, type NodeControls } from './node/node-controls.ts'
+import { shownImages } from './node/node-images.ts'
 import { NodeRegistration, nodeReference } from './node/node-registration.ts'
 import { nodeObject } from './node/node-status.ts'
 import { type PodCidr, PodNetwork } from './node/pod-network.ts'
@@ -37,6 +40,7 @@ import { createPodLifecycle } from './pods/pod-lifecycle.ts'
 import { startPodSource } from './pods/pod-source.ts'
 import { reportContainerLimits } from './report-container-limits.ts'
 import type { ContainerRuntime } from './runtime/container-runtime.ts'
+import type { ImageService } from './runtime/image-service.ts'
 import { watchManifests } from './static/manifest-folder.ts'
 import { createMirrorPods } from './static/mirror-pods.ts'
 import { StaticPods } from './static/static-pods.ts'
@@ -85,6 +89,14 @@ export interface KubeletOptions {
   eviction?: EvictionConfig
   /** Measures what is left of memory, disk and process ids; by default this machine's. */
   observe?(): Promise<Observations>
+  /** The images that the machine keeps; absent where it keeps none. */
+  images?: ImageService
+  /** Says when images are removed again; by default never. */
+  imageGarbage?: ImageGarbagePolicy
+  /** Measures the file system of the images; by default the real one. */
+  imageDisk?(): Promise<{ available: number; capacity: number }>
+  /** Says how many images the node's status shows at most: 50 by default, and all with -1. */
+  nodeStatusMaxImages?: number
   /** Says how long pods may take to end when the node shuts down; by default they end at once. */
   shutdownGroups?: readonly ShutdownGroup[]
   /** Tells the node's next kubelet if the node is lost; by default it does not know. */
@@ -136,7 +148,7 @@ const NETWORK_MS = 2_000
 /** Puts the parts together: the API's pods in, processes and statuses out. */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const { clock, log, runtime, nodeName, nodeIP, rootDir } = options
-  const { lossMark, metrics = new KubeletMetrics() } = options
+  const { images, lossMark, metrics = new KubeletMetrics() } = options
   const uplink = createUplink(options.client, {
     isCut: lossMark?.port !== undefined,
     onChange: (isCut) => (isCut ? lossMark?.set(options.port) : lossMark?.clear()),
@@ -216,15 +228,31 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     updateNode: () => node.update(),
     flush,
   })
+  const garbage =
+    images &&
+    new ImageGarbage({
+      images,
+      policy: options.imageGarbage,
+      disk: options.imageDisk,
+      clock,
+      events,
+      node: nodeReference(nodeName),
+      runtime,
+      rootDir,
+      pods: activePods,
+      onRemoved: (reason) => metrics.imageRemoved(reason),
+      onError: (error) => warn(error, 'images could not be garbage collected'),
+    })
   const eviction = new EvictionManager({
     clock,
     events,
     nodeName,
     config: options.eviction ?? neverEvict,
     activePods,
-    observe: options.observe ?? (() => machineSignals(rootDir)),
+    observe: options.observe ?? (() => machineSignals(rootDir, images?.folder)),
     usageOf: createPodMeter({ runtime, volumePath: (pod, volume) => lifecycle.volumePath(pod, volume) }),
     kill: createKillPodNow({ clock, events, kill }),
+    reclaim: (signal) => garbage?.reclaim(signal),
     onEvicted: (signal) => metrics.evicted(signal),
     onChange: () => void node.update(),
     onError: (error) => warn(error, 'what the node has left could not be measured'),
@@ -246,6 +274,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     clock,
     events,
     facts,
+    ...(images && { images: async () => shownImages(await images.list(), options.nodeStatusMaxImages ?? 50) }),
     onError: (error) => warn(error, 'the node could not be registered or updated'),
   })
   const networkIsReady = (): void => {
@@ -366,6 +395,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       uplink.close()
       network.close()
       eviction.close()
+      garbage?.close()
       stopReports?.()
       stopLease()
       manifests?.close()

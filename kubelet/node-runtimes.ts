@@ -7,6 +7,7 @@ import { type KubeletConfig, registryEnvironment } from './config.ts'
 import { createLossMark, type LossMark } from './node/loss-mark.ts'
 import type { NodeTime } from './node/node-time.ts'
 import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-runtime.ts'
+import type { ImageService } from './runtime/image-service.ts'
 import type { Pulls } from './runtime/images/find-image.ts'
 import type { Images } from './runtime/images/images.ts'
 import type { Cgroups } from './runtime/process/cgroups/cgroups.ts'
@@ -23,6 +24,8 @@ interface NodeRuntime {
   runtime: ContainerRuntime
   /** Absent where an image is no more than its name. */
   images?: Images
+  /** Absent where no images are kept. */
+  imageService?: ImageService
   /** Absent where a node that is lost cannot outlive its kubelet. */
   lossMark?: LossMark
   /** Moves the time of a node that has no time of its own, through the node's API. Absent if it cannot be moved. */
@@ -52,10 +55,14 @@ const clusterTime: NodeTime = { moveTo: async () => undefined }
 async function openProcesses(options: RuntimeOptions): Promise<NodeRuntime> {
   const images = await openImages(options)
   const runtime = await createProcesses(options, images)
-  return { runtime, images: images.images, lossMark: await openLossMark(options.config), podFiles: true }
+  const { imageService } = images
+  return { runtime, images: images.images, imageService, lossMark: await openLossMark(options.config), podFiles: true }
 }
 
-async function createProcesses({ config, clock, log }: RuntimeOptions, images: NodeImages): Promise<ContainerRuntime> {
+async function createProcesses(
+  { config, clock, log }: RuntimeOptions,
+  { images, pulls }: NodeImages,
+): Promise<ContainerRuntime> {
   const { createProcessRuntime, possibleIsolation } = await import('./runtime/process/index.ts')
   const [capabilities, cgroups] = await Promise.all([
     config.isolation === 'none' ? shared : possibleIsolation(config),
@@ -68,7 +75,8 @@ async function createProcesses({ config, clock, log }: RuntimeOptions, images: N
   return createProcessRuntime({
     rootDir: config.rootDir,
     clock,
-    ...images,
+    images,
+    pulls,
     nodeIP: config.nodeIp,
     supervised: config.supervised,
     ownNetworks,
@@ -107,6 +115,7 @@ async function refuseWithoutNetworks({ isolation }: RuntimeCapabilities): Promis
 interface NodeImages {
   images: Images
   pulls?: Pulls
+  imageService: ImageService
 }
 
 async function openImages({ config, clock }: RuntimeOptions): Promise<NodeImages> {
@@ -114,14 +123,18 @@ async function openImages({ config, clock }: RuntimeOptions): Promise<NodeImages
   const { createKeptImages } = await import('./runtime/images/kept-images.ts')
   const { StoredImages } = await import('./images/stored-images.ts')
   const map = { commands: image, paths: imagePath, stopSignals: imageStopSignal }
-  const stored = new StoredImages(imageStoreOf(config))
+  const { StoreService } = await import('./images/store-service.ts')
+  const root = imageStoreOf(config)
+  const stored = new StoredImages(root)
   const standIns = pullImages !== 'all'
   const images = createKeptImages(map, path.join(rootDir, 'images.json'), stored, { standIns })
-  if (pullImages === 'never') return { images }
+  // What cannot be pulled again is not removed.
+  if (pullImages === 'never') return { images, imageService: new StoreService(root) }
   const { ImagePulls } = await import('./images/registry/image-pulls.ts')
   const { proxies } = registryEnvironment()
   const settings = { mirrors: config.registryMirror, insecure: config.insecureRegistry, proxies }
-  return { images, pulls: new ImagePulls({ root: imageStoreOf(config), settings, clock, stored }) }
+  const pulls = new ImagePulls({ root, settings, clock, stored })
+  return { images, pulls, imageService: new StoreService(root, (id) => pulls.remove(id)) }
 }
 
 /** The shim, which is the machine as far as pods can tell, begins without it. */

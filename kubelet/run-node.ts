@@ -47,11 +47,10 @@ export interface RunningNode {
 
 /** A kubelet with its runtime and its own HTTPS API, as the configuration wants them. */
 export async function runNode(options: RunNodeOptions): Promise<RunningNode> {
-  const { client, apiServer, isKubestage, clock, log, moving, brief } = options
-  const rootDir = path.resolve(options.config.rootDir)
-  const config = { ...options.config, rootDir }
+  const { client, apiServer, clock, log, moving } = options
+  const config = { ...options.config, rootDir: path.resolve(options.config.rootDir) }
   // Secrets of pods are files below it.
-  makeFolder(rootDir)
+  makeFolder(config.rootDir)
   const opened = await nodeRuntimes[config.runtime]({ config, clock, log })
   const { images, lossMark } = opened
   const runtime = moving ? trackedRuntime(opened.runtime, moving.activity) : opened.runtime
@@ -90,11 +89,12 @@ export async function runNode(options: RunNodeOptions): Promise<RunningNode> {
     runtime,
     actions,
     ...configuredKubelet(config, runtime.capabilities()),
-    isKubestage,
+    isKubestage: options.isKubestage,
     ...(apiServer && { apiServer }),
     port: server?.port ?? 0,
     podFiles: opened.podFiles,
-    brief,
+    images: opened.imageService,
+    brief: options.brief,
     lossMark,
     metrics,
     limits,

@@ -15,7 +15,7 @@ import type { PodUsage } from './pod-usage.ts'
 import { nextPressure, noPressure } from './pressure-state.ts'
 import { rankForEviction } from './rank.ts'
 import { type Observations, type Signal, signals } from './signals.ts'
-import { type Amount, amountOf, type Threshold } from './thresholds.ts'
+import { type Amount, amountOf, type Threshold, thresholdsMet } from './thresholds.ts'
 
 export interface EvictionConfig {
   thresholds: readonly Threshold[]
@@ -36,6 +36,8 @@ export interface EvictionManagerOptions {
   observe(): Promise<Observations>
   usageOf(pods: readonly Pod[]): Promise<(pod: Pod) => PodUsage>
   kill: KillPodNow
+  /** Frees something else of the node than pods; absent for a signal for which there is nothing. */
+  reclaim?(signal: Signal): (() => Promise<void>) | undefined
   /** A pod was evicted for `signal`, or for one of upstream's three limits of local storage. */
   onEvicted?(signal: string): void
   /** A condition of the node has changed. */
@@ -153,6 +155,7 @@ export class EvictionManager {
     const { resource } = signals[threshold.signal]
     const node = nodeReference(nodeName)
     events.event(node, 'Warning', 'EvictionThresholdMet', `Attempting to reclaim ${resource}`)
+    if (await this.#reclaim(threshold.signal)) return false
     const pods = [...activePods()]
     const usageOf = await this.#options.usageOf(pods)
     for (const pod of rankForEviction(pods, resource, usageOf)) {
@@ -167,6 +170,19 @@ export class EvictionManager {
         return true
     }
     return false
+  }
+
+  /** True if no pod need be evicted: enough was freed without. */
+  async #reclaim(signal: Signal): Promise<boolean> {
+    const { config, onError } = this.#options
+    const reclaim = this.#options.reclaim?.(signal)
+    if (!reclaim) return false
+    try {
+      await reclaim()
+    } catch (error) {
+      onError(error)
+    }
+    return thresholdsMet(config.thresholds, await this.#observations(), { settled: true }).length === 0
   }
 
   async #evict(pod: Pod, why: Reason): Promise<boolean> {

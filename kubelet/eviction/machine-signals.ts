@@ -1,22 +1,32 @@
 import { readFile, statfs } from 'node:fs/promises'
 import os from 'node:os'
+import { existing } from '../images/garbage/image-disk.ts'
 import type { Observations } from './signals.ts'
 
 /**
- * Measures what this machine has left of memory, process ids, and the file system that holds `rootDir`. The same file
- * system holds the images.
+ * Measures what this machine has left of memory, process ids, and the file systems that hold `rootDir` and the images.
  */
-export async function machineSignals(rootDir: string): Promise<Observations> {
-  const [memory, disk, pids] = await Promise.all([freeMemory(), statfs(rootDir), freePids()])
-  const nodefs = { available: disk.bavail * disk.bsize, capacity: disk.blocks * disk.bsize }
-  const inodes = { available: disk.ffree, capacity: disk.files }
+export async function machineSignals(rootDir: string, imageFolder = rootDir): Promise<Observations> {
+  const [memory, nodefs, imagefs, pids] = await Promise.all([
+    freeMemory(),
+    fileSystem(rootDir, 'nodefs'),
+    fileSystem(existing(imageFolder), 'imagefs'),
+    freePids(),
+  ])
   return {
     'memory.available': { available: memory, capacity: os.totalmem() },
-    'nodefs.available': nodefs,
-    'imagefs.available': nodefs,
-    // Some file systems make inodes as they need them, and count none.
-    ...(inodes.capacity > 0 && { 'nodefs.inodesFree': inodes, 'imagefs.inodesFree': inodes }),
+    ...nodefs,
+    ...imagefs,
     ...(pids && { 'pid.available': pids }),
+  }
+}
+
+async function fileSystem(folder: string, name: 'nodefs' | 'imagefs'): Promise<Observations> {
+  const { bavail, blocks, bsize, ffree, files } = await statfs(folder)
+  return {
+    [`${name}.available`]: { available: bavail * bsize, capacity: blocks * bsize },
+    // Some file systems make inodes as they need them, and count none.
+    ...(files > 0 && { [`${name}.inodesFree`]: { available: ffree, capacity: files } }),
   }
 }
 

@@ -60,6 +60,11 @@ export class KubeletMetrics {
     help: '[ALPHA] Cumulative number of pod evictions by eviction signal',
     labels: ['eviction_signal'],
   })
+  readonly #imagesRemoved = new Counters({
+    name: 'kubelet_image_garbage_collected_total',
+    help: '[ALPHA] Total number of images garbage collected by the kubelet, whether through disk usage or image age.',
+    labels: ['reason'],
+  })
   readonly #preemptions = new Counters({
     name: 'kubelet_preemptions',
     help: '[ALPHA] Cumulative number of pod preemptions by preemption resource',
@@ -115,6 +120,10 @@ export class KubeletMetrics {
     labels: ['probe_type', 'own_grace'],
   })
 
+  imageRemoved(reason: 'space' | 'age'): void {
+    this.#imagesRemoved.add({ reason })
+  }
+
   evicted(signal: string): void {
     this.#evictions.add({ eviction_signal: signal })
   }
@@ -158,6 +167,7 @@ export class KubeletMetrics {
   families(): Family[] {
     return [
       this.#evictions,
+      this.#imagesRemoved,
       this.#preemptions,
       this.#rejections,
       this.#workers,

@@ -6,7 +6,7 @@ import { nodes } from '../../shared/client/resources.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { createBackoff } from '../../shared/concurrency/backoff.ts'
 import type { EventRecorder, ObjectReference } from '../events/event-recorder.ts'
-import { type NodeInput, nodeObject, nodeStatus } from './node-status.ts'
+import { type NodeImages, type NodeInput, nodeObject, nodeStatus } from './node-status.ts'
 
 export interface NodeRegistrationOptions {
   client: Client
@@ -14,6 +14,8 @@ export interface NodeRegistrationOptions {
   events: EventRecorder
   /** The node as it is now. */
   facts(): Omit<NodeInput, 'nowMs' | 'previous'>
+  /** Lists the images that the status shows; absent where none are kept. */
+  images?(): Promise<NodeImages>
   onError(error: unknown): void
 }
 
@@ -63,7 +65,7 @@ export class NodeRegistration {
 
   async #createOrAdopt(): Promise<Node> {
     const { client, clock, facts } = this.#options
-    const object = nodeObject({ ...facts(), nowMs: clock.now() })
+    const object = nodeObject({ ...facts(), images: await this.#images(), nowMs: clock.now() })
     try {
       const created = await client.create<Node>(nodes, object)
       this.#reportedAtMs = clock.monotonic()
@@ -88,17 +90,35 @@ export class NodeRegistration {
   async #writeStatus(previous: Node, always: boolean, problems: string[] = []): Promise<Node> {
     const { client, clock } = this.#options
     const facts = this.#options.facts()
-    const input = { ...facts, problems: [...facts.problems, ...problems], nowMs: clock.now(), previous }
+    const images = await this.#images()
+    const input = { ...facts, images, problems: [...facts.problems, ...problems], nowMs: clock.now(), previous }
     const status = nodeStatus(input)
+    // A merge patch removes what is null.
+    const gone = images && previous.status?.images && !status.images ? { images: null } : {}
     const due = clock.monotonic() - this.#reportedAtMs >= REPORT_MS
     if (!always && !due && isDeepStrictEqual(withoutHeartbeats(status), withoutHeartbeats(previous.status ?? {})))
       return previous
     const ref = { name: previous.metadata.name ?? '' }
-    const updated = await client.patch<Node>(nodes, ref, { status }, { type: 'merge', subresource: 'status' })
+    const updated = await client.patch<Node>(
+      nodes,
+      ref,
+      { status: { ...status, ...gone } },
+      { type: 'merge', subresource: 'status' },
+    )
     this.#reportedAtMs = clock.monotonic()
     this.#tellTransitions(previous, updated)
     this.#last = updated
     return updated
+  }
+
+  async #images(): Promise<NodeImages | undefined> {
+    const { images, onError } = this.#options
+    try {
+      return await images?.()
+    } catch (error) {
+      onError(error)
+      return undefined
+    }
   }
 
   async #updateNow(): Promise<void> {
@@ -173,7 +193,7 @@ function hasRebooted(before: Node, after: Node): boolean {
 export const nodeReference = (name: string): ObjectReference => ({ kind: 'Node', apiVersion: 'v1', name, uid: name })
 
 const withoutHeartbeats = (status: NonNullable<Node['status']>): unknown => {
-  const { conditions = [], addresses, capacity, allocatable, daemonEndpoints, nodeInfo } = status
+  const { conditions = [], addresses, capacity, allocatable, daemonEndpoints, nodeInfo, images } = status
   const steady = conditions.map(({ type, status, reason, message }) => ({ type, status, reason, message }))
-  return { conditions: steady, addresses, capacity, allocatable, daemonEndpoints, nodeInfo }
+  return { conditions: steady, addresses, capacity, allocatable, daemonEndpoints, nodeInfo, images }
 }

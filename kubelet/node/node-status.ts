@@ -27,7 +27,10 @@ export interface NodeInput {
   /** Holds the node as the API has it. Its conditions keep their times. */
   previous?: Node
   labels?: Record<string, string>
+  /** Lists the largest images of the machine; see {@link shownImages}. */
+  images?: NodeImages
 }
+export type NodeImages = NonNullable<NonNullable<Node['status']>['images']>
 
 /** The Node object this kubelet registers and keeps up to date. Pure. */
 export function nodeObject(input: NodeInput): Node {
@@ -86,6 +89,7 @@ export function nodeStatus(input: NodeInput): NonNullable<Node['status']> {
       operatingSystem: 'linux',
       architecture: ARCHITECTURES[machine.arch] ?? machine.arch,
     },
+    ...(input.images?.length && { images: input.images }),
   }
 }
 

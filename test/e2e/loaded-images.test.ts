@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { loadImages } from '../../kubelet/images/load/load-images.ts'
 import { ImageStore } from '../../kubelet/images/store/image-store.ts'
-import type { Container, Pod, PodSpec } from '../../shared/api/types.ts'
-import { pods } from '../../shared/client/resources.ts'
+import type { Container, Node, Pod, PodSpec } from '../../shared/api/types.ts'
+import { nodes, pods } from '../../shared/client/resources.ts'
 import { archiveOf } from '../harness/archive-of.ts'
 import { busyboxRoot, noBusybox } from '../harness/busybox-root.ts'
 import { startCommand, startTestCluster } from '../harness/cluster.ts'
@@ -149,8 +149,10 @@ t.test('an application runs as it is', { skip }, async (t) => {
 t.test('several clusters share a store', { skip }, async (t) => {
   const store = join(folder, 'shared')
   mkdirSync(store)
-  await loadImages(new ImageStore(store), await saved('shared:1'))
+  const [loaded] = await loadImages(new ImageStore(store), await saved('shared:1'))
   const { client } = await startTestCluster(t, `--image-store=${store}`)
+  const node = await client.get<Node>(nodes, { name: 'node-1' })
+  t.same(node.status?.images, [{ names: ['docker.io/library/shared:1'], sizeBytes: loaded?.bytes }])
   await client.create(
     pods,
     {

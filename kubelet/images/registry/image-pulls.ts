@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../../../shared/clock/clock.ts'
 import { type Credentials, ImageError } from '../../runtime/container-runtime.ts'
 import { parseImageName } from '../../runtime/images/image-name.ts'
 import type { StoredImages } from '../stored-images.ts'
-import type { PullOrder, PullReport } from './pull-messages.ts'
+import type { PullOrder, PullReport, RemoveOrder } from './pull-messages.ts'
 import type { RegistrySettings } from './settings.ts'
 
 interface ImagePullsOptions {
@@ -27,7 +27,7 @@ const idleMs = 30_000
  */
 export class ImagePulls {
   readonly #options: ImagePullsOptions
-  readonly #pending = new Map<number, PromiseWithResolvers<void>>()
+  readonly #pending = new Map<number, PromiseWithResolvers<PullReport>>()
   #worker: Worker | undefined
   #idle: Timer | undefined
   #orders = 0
@@ -38,15 +38,27 @@ export class ImagePulls {
 
   /** Resolves when the image is in the store as the registry has it. Throws {@link ImageError}. */
   async pull(image: string, credentials: readonly Credentials[]): Promise<void> {
-    this.#idle?.cancel()
     this.#options.stored.expect(parseImageName(image))
+    const { error } = await this.#order({ image, credentials })
+    if (error) throw failed(error)
+  }
+
+  /** Removes an image with all its names. Resolves to false if a program of this machine uses it. */
+  async remove(id: string): Promise<boolean> {
+    const { error, isInUse } = await this.#order({ remove: id })
+    if (error) throw failed(error)
+    return !isInUse
+  }
+
+  async #order(order: Omit<PullOrder, 'id'> | Omit<RemoveOrder, 'id'>): Promise<PullReport> {
+    this.#idle?.cancel()
     const id = this.#orders++
-    const done = Promise.withResolvers<void>()
+    const done = Promise.withResolvers<PullReport>()
     this.#pending.set(id, done)
     try {
       this.#worker ??= this.#start()
-      this.#worker.postMessage({ id, image, credentials } satisfies PullOrder)
-      await done.promise
+      this.#worker.postMessage({ id, ...order })
+      return await done.promise
     } finally {
       this.#pending.delete(id)
       if (this.#pending.size === 0) this.#endWhenIdle()
@@ -59,11 +71,7 @@ export class ImagePulls {
       workerData: { root, settings },
     })
     worker.unref()
-    worker.on('message', ({ id, error }: PullReport) => {
-      const pending = this.#pending.get(id)
-      if (error) pending?.reject(failed(error))
-      else pending?.resolve()
-    })
+    worker.on('message', (report: PullReport) => this.#pending.get(report.id)?.resolve(report))
     const ended = (why: string): void => {
       if (this.#worker !== worker) return
       this.#worker = undefined

@@ -9,8 +9,17 @@ export interface PullOrder {
   credentials: readonly Credentials[]
 }
 
-/** Says how a pull ended; without an error the image is in the store. */
+/** Asks the thread that pulls to remove an image with all its names. */
+export interface RemoveOrder {
+  id: number
+  /** Holds the ID of the image. */
+  remove: string
+}
+
+/** Says how an order ended. */
 export interface PullReport {
   id: number
   error?: { message: string; code: PullError['code'] }
+  /** A program of this machine uses the image, which stays. */
+  isInUse?: boolean
 }

@@ -14,6 +14,9 @@ import { foldersIn, StoreFolders } from './store-folders.ts'
 const lockPollMs = 20
 const lockTimeoutMs = 300_000
 
+/** A container runs an image that was to be removed. */
+export class ImageInUse extends BadImage {}
+
 /**
  * Keeps images on this machine, for its clusters and commands at once. Each load works in a folder of its own; only
  * a complete image gets a name, with one rename. A process that is killed leaves a folder that the next one removes.
@@ -37,7 +40,7 @@ export class ImageStore {
     })
   }
 
-  /** Forgets names. Throws {@link BadImage} if a container runs an image that has no other name. */
+  /** Forgets names. Throws {@link ImageInUse} if a container runs an image that has no other name. */
   async remove(images: readonly ImageRecord[]): Promise<void> {
     await this.#locked(() => {
       const going = new Set(images.map(({ name }) => name))
@@ -46,7 +49,7 @@ export class ImageStore {
       for (const image of images) {
         const tree = basename(this.#folders.tree(image.config.layers))
         const pid = staying.some(({ id }) => id === image.id) ? undefined : userOf(tree)
-        if (pid) throw new BadImage(`a container runs ${image.name} (process ${pid}); delete its pod first`)
+        if (pid) throw new ImageInUse(`a container runs ${image.name} (process ${pid}); delete its pod first`)
       }
       for (const { name } of images) rmSync(this.#folders.record(name), { force: true })
     })
