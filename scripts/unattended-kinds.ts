@@ -4,7 +4,7 @@ const stored = 'stored, not enforced'
 
 export const unattended: Readonly<Record<string, string>> = {
   'autoscaling/HorizontalPodAutoscaler': nothingActs,
-  '/Service': 'has its addresses and ports; nothing listens there',
+  '/Service': 'has its addresses and ports; carries traffic with `--network pod`',
   '/PersistentVolume': 'is mounted if it is a `hostPath` or `local`',
   'storage.k8s.io/StorageClass': 'volumes are made for `kubestage.dev/host-path`',
   'storage.k8s.io/CSIDriver': 'no drivers are called',

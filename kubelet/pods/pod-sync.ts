@@ -230,9 +230,9 @@ function sysctlsOf({ spec }: Pod): { sysctls?: Sysctl[] } {
   return sysctls.length > 0 ? { sysctls: sysctls.map(({ name, value }) => ({ name: sysctlName(name), value })) } : {}
 }
 
-/** Only TCP is passed on. */
+/** SCTP is not passed on. */
 function servedHostPorts(pod: Pod): { hostPorts?: HostPort[] } {
-  const hostPorts = hostPortsOf(pod).filter(({ protocol }) => protocol === 'TCP')
+  const hostPorts = hostPortsOf(pod).filter(({ protocol }) => protocol !== 'SCTP')
   return hostPorts.length > 0 ? { hostPorts } : {}
 }
 

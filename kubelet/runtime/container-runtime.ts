@@ -279,7 +279,7 @@ export interface SandboxConfig {
   hostIPC?: boolean
   /** Kernel parameters of the sandbox's IPC namespace; see {@link ContainerRuntime.ownIpc}. */
   sysctls?: Sysctl[]
-  /** TCP ports of the machine that lead to the sandbox, where it has a network of its own. */
+  /** TCP and UDP ports of the machine that lead to the sandbox, where it has a network of its own. */
   hostPorts?: HostPort[]
   /** Says what all of its containers may use together; absent: nothing limits them. */
   limits?: PodLimits

@@ -1,23 +1,20 @@
-import type { Clock } from '../../shared/clock/clock.ts'
-import { serveMachinePort } from '../runtime/network/machine-port.ts'
-import type { NodeNetwork, Served } from '../runtime/network/node-network.ts'
+import { type MachinePort, type MachinePortOptions, serveMachinePort } from '../runtime/network/machine-port.ts'
+import type { Served } from '../runtime/network/node-network.ts'
 import { Updates } from '../runtime/network/updates.ts'
 
-export interface NodePortsOptions {
-  network: Pick<NodeNetwork, 'connect' | 'place'>
-  clock: Clock
+export interface NodePortsOptions extends MachinePortOptions {
   warn(error: unknown, what: string): void
 }
 
 /**
- * Serves TCP node ports at all addresses of the machine. What comes there is passed on to the same port of the node,
+ * Serves node ports at all addresses of the machine. What comes there is passed on to the same port of the node,
  * where rules choose the endpoint.
  */
 export class NodePorts {
   readonly #options: NodePortsOptions
-  readonly #open = new Map<number, Served>()
+  readonly #open = new Map<string, Served>()
   readonly #updates: Updates
-  #wanted: ReadonlySet<number> = new Set()
+  #wanted: ReadonlyMap<string, MachinePort> = new Map()
 
   constructor(options: NodePortsOptions) {
     const { clock, warn } = options
@@ -30,10 +27,10 @@ export class NodePorts {
   }
 
   /** Opens these ports, and closes others. Connections go on until their ends close them. */
-  serve(ports: readonly number[]): void {
-    this.#wanted = new Set(ports)
+  serve(ports: readonly MachinePort[]): void {
+    this.#wanted = new Map(ports.map((port) => [`${port.protocol} ${port.port}`, port]))
     this.#closeOthers()
-    if (!this.#wanted.isSubsetOf(this.#open)) this.#updates.request()
+    if (this.#wanted.keys().some((key) => !this.#open.has(key))) this.#updates.request()
   }
 
   close(): void {
@@ -42,10 +39,10 @@ export class NodePorts {
   }
 
   #closeOthers(): void {
-    for (const [port, served] of this.#open) {
-      if (this.#wanted.has(port)) continue
+    for (const [key, served] of this.#open) {
+      if (this.#wanted.has(key)) continue
       served.close()
-      this.#open.delete(port)
+      this.#open.delete(key)
     }
   }
 
@@ -53,11 +50,11 @@ export class NodePorts {
   async #apply(): Promise<void> {
     const { network } = this.#options
     const problems: unknown[] = []
-    for (const port of this.#wanted) {
-      if (this.#open.has(port)) continue
-      const to = () => ({ host: network.place?.node ?? '', port })
-      await serveMachinePort(network, { port }, to).then(
-        (served) => void this.#open.set(port, served),
+    for (const [key, wanted] of this.#wanted) {
+      if (this.#open.has(key)) continue
+      const to = () => ({ host: network.place?.node ?? '', port: wanted.port })
+      await serveMachinePort(this.#options, wanted, to).then(
+        (served) => void this.#open.set(key, served),
         (error) => problems.push(error),
       )
     }

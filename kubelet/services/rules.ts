@@ -83,10 +83,15 @@ export function rulesOf({ ports, place, machine, range, gone = [] }: RulesInput,
     ...filled('nodePorts', outside),
     ...filled('ips', ips),
     ...filled('gone', gone),
-    ...filled('nodes', [...new Set([place.node, place.machine, ...machine])]),
+    ...filled('nodes', nodeAddresses({ place, machine })),
   ]
   return { text: lines.map((line) => `${line}\n`).join(''), chains, sets }
 }
+
+/** Returns the addresses at which node ports are served. */
+export const nodeAddresses = ({ place, machine }: Pick<RulesInput, 'place' | 'machine'>): string[] => [
+  ...new Set([place.node, place.machine, ...machine]),
+]
 
 const filled = (name: string, elements: readonly string[]): string[] =>
   elements.length > 0 ? [`add element ${TABLE} ${name} { ${elements.join(', ')} }`] : []

@@ -7,11 +7,12 @@ import { Updates } from '../runtime/network/updates.ts'
 import type { ClusterServices } from './cluster-services.ts'
 import { LossCounter } from './lost-requests.ts'
 import { NodePorts } from './node-ports.ts'
-import { type RuleNames, rulesOf } from './rules.ts'
+import { nodeAddresses, type RuleNames, rulesOf } from './rules.ts'
 import { type ServicePort, servicePorts } from './service-ports.ts'
+import { staleFlows } from './stale-flows.ts'
 
 export interface ServiceProxyOptions {
-  network: Pick<NodeNetwork, 'connect' | 'listSets' | 'place' | 'pods' | 'useRules'>
+  network: Pick<NodeNetwork, 'bind' | 'connect' | 'forgetStale' | 'listSets' | 'place' | 'pods' | 'useRules'>
   clock: Clock
   nodeName: string
   services: ClusterServices
@@ -135,12 +136,17 @@ export class ServiceProxy implements Served {
     this.#before = undefined
     await network.useRules('services', rules.text)
     for (const { endpoints } of ports) for (const { ip } of endpoints) if (!this.#gone.has(ip)) this.#led.add(ip)
+    const stale = staleFlows(this.#applied, ports, nodeAddresses(input))
+    if (stale.length > 0) await network.forgetStale(stale).catch(this.#staleStay)
     if (this.#last === '') onServed?.()
     this.#before = rules
     this.#applied = ports
     this.#last = described
-    const isServed = ({ ip, protocol, endpoints }: ServicePort): boolean =>
-      ip === undefined && protocol === 'tcp' && endpoints.length > 0
-    this.#nodePorts.serve(ports.filter(isServed).map(({ port }) => port))
+    const isServed = ({ ip, endpoints }: ServicePort): boolean => ip === undefined && endpoints.length > 0
+    this.#nodePorts.serve(ports.filter(isServed).map(({ protocol, port }) => ({ protocol, port })))
   }
+
+  /** The rules hold nevertheless. */
+  #staleStay = (error: unknown): void =>
+    this.#options.warn(error, 'datagrams of open exchanges still go to endpoints that are gone')
 }

@@ -1,5 +1,7 @@
 /** Services with `--network pod`: pods find them by their names, and reach them at their addresses. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -39,6 +41,8 @@ const askEcho = `const socket = require('dgram').createSocket('udp4'); socket.on
 /** Prints the answers to requests in succession, each by a connection of its own; or the code of an error. */
 const asks = (url: string, count = 1): string =>
   `const { get } = require('http'); const next = (left) => left && get('${url}', { agent: false }, (answer) => answer.on('data', (text) => console.log(String(text))).on('end', () => next(left - 1))).on('error', ({ code }) => console.log(code)); next(${count})`
+/** Sends by one socket for ever, and prints each server that answers, once. */
+const keepAsking = `const socket = require('dgram').createSocket('udp4'); let last; socket.on('message', (text) => { const [host] = String(text).split(' '); if (host !== last) console.log(host); last = host }); setInterval(() => socket.send('hello', 53, process.argv[1]), 100)`
 const service = (name: string, spec: object) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name }, spec })
 const objects = [
   {
@@ -171,9 +175,14 @@ t.test('a cluster whose Services have names', async (t) => {
     const inMachine = (url: string) => run(['exec', 'machine', '--', process.execPath, '-e', asks(url)])
     t.match(inMachine('http://web'), /^web-/, 'and reaches Services by their names')
     t.equal(inMachine('http://machine'), 'machine', 'and itself')
+    const echoPort = Number(run(['get', 'service', 'open', '-o', 'jsonpath={.spec.ports[1].nodePort}']))
+    t.match(await echoFromMachine(echoPort), /^web-.* hello$/, 'datagrams, too')
     run(['delete', 'service', 'open'])
     const closed = async () => (await fromMachine(`http://127.0.0.1:${nodePort}`)) === 'ECONNREFUSED'
     await until(closed, { what: 'the node port to be closed' })
+    const free = createSocket('udp4').bind(echoPort)
+    await once(free, 'listening')
+    free.close()
   })
 
   await t.test('a new network of the node', async (t) => {
@@ -189,6 +198,22 @@ t.test('a cluster whose Services have names', async (t) => {
     t.match(await fromMachine(`http://${web}`), /^web-/, 'the machine finds the way again')
   })
 
+  await t.test('datagrams of one socket find another pod when theirs leaves', async (t) => {
+    const config = `--kubeconfig=${cluster.kubeconfig}`
+    const client = spawn(kubectl.file, [config, 'exec', 'client', '--', process.execPath, '-e', keepAsking, web])
+    t.teardown(() => client.kill())
+    let said = ''
+    client.stdout.on('data', (text) => (said += text))
+    const answers = () => said.split('\n').filter(Boolean)
+    const pod = await until(() => answers()[0], { what: 'the first answer' })
+    run(['exec', pod, '--', 'touch', '/tmp/unready'])
+    await until(() => answers().length > 1, { what: 'the other pod to answer', timeoutMs: 15_000 })
+    t.not(answers()[1], pod)
+    run(['exec', pod, '--', 'rm', '/tmp/unready'])
+    client.kill()
+    await until(() => addresses('each').length === 2, { what: 'both pods to be ready again' })
+  })
+
   await t.test('a pod that is no more ready leaves', async (t) => {
     const [pod = ''] = run(['get', 'pods', '-l', 'app=web', '-o', 'name']).split('\n')
     run(['exec', pod, '--', 'touch', '/tmp/unready'])
@@ -200,3 +225,20 @@ t.test('a cluster whose Services have names', async (t) => {
     await until(() => hosts('http://web').length === 2, { what: 'two pods to answer again' })
   })
 })
+
+/** Resolves to the answer to a datagram that is sent to a port of this machine, again and again. */
+async function echoFromMachine(port: number): Promise<string> {
+  const socket = createSocket('udp4')
+  try {
+    const answer = new Promise<string>((resolve) => socket.once('message', (words) => resolve(String(words))))
+    let found: string | undefined
+    void answer.then((words) => (found = words))
+    const ask = () => {
+      socket.send('hello', port, '127.0.0.1')
+      return found
+    }
+    return await until(ask, { what: 'an answer by datagram' })
+  } finally {
+    socket.close()
+  }
+}

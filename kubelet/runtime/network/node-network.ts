@@ -32,6 +32,8 @@ export interface NodeNetwork {
    * place of those of the same name.
    */
   useRules(name: string, commands: string): Promise<void>
+  /** Makes the kernel forget exchanges of datagrams that go from these places to others than their ends. */
+  forgetStale(flows: readonly Flow[]): Promise<void>
   /** Resolves to all sets of these rules, as JSON of nft. */
   listSets(): Promise<string>
   /** Pods whose networks are here, by address. */
@@ -42,13 +44,6 @@ export interface NodeNetwork {
 
 /** Marks packets that end in the node's network, wherever they go. */
 export const TAKEN = 0x8000
-
-/** Names the ends of the link between node and machine, and the range of pods' addresses, which has both. */
-export interface NodePlace {
-  node: string
-  machine: string
-  range: string
-}
 
 /** Names a pod that has a network of its own. */
 export interface NetworkedPod {
@@ -63,6 +58,12 @@ export interface NodePlace {
   node: string
   machine: string
   range: string
+}
+
+/** Names a place to which datagrams are sent, and the ends to which rules lead them. */
+export interface Flow {
+  at: NetworkPlace
+  ends: readonly NetworkPlace[]
 }
 
 /** Names an IP address and a port. */

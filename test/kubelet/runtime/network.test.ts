@@ -1,5 +1,6 @@
 /** Networks of pods: what they reach, what reaches them, and that nothing is left of them. */
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
+import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -165,13 +166,47 @@ t.test('two pods that listen on one port of all addresses', async (t) => {
     const asked = () => onMachine(hostPort).catch(() => '')
     t.equal(await until(asked, { what: 'the server behind the port' }), `ports to ${address(1)}\n`)
     const taken = { ...one, podUid: 'taken', name: 'taken', hostPorts }
-    await t.rejects(runtime.startSandbox(taken), { message: /failed to setup network .* EADDRINUSE/ })
+    await t.rejects(runtime.startSandbox(taken), { message: /failed to setup network .*another program/ })
     runtime = await node.again()
     await runtime.usePodAddresses(range)
     t.equal(await until(asked, { what: 'the next kubelet to serve it' }), `ports to ${address(1)}\n`)
     await runtime.stopContainer(id, { signal: 'KILL', gracePeriodMs: 0 })
     await runtime.removeSandbox(sandbox.id)
     await t.rejects(onMachine(hostPort), { code: 'ECONNREFUSED' })
+  })
+
+  await t.test('a port of the machine for datagrams leads to a pod, until that ends', async (t) => {
+    const port = await freePort()
+    const hostPorts = [{ ip: '127.0.0.1', protocol: 'UDP', port, containerPort: 53 }]
+    const sandbox = await runtime.startSandbox({ ...one, podUid: 'datagrams', name: 'datagrams', hostPorts })
+    const echo = `use IO::Socket::INET; my $s = IO::Socket::INET->new(LocalAddr => '0.0.0.0', LocalPort => 53, Proto => 'udp') or die; while (my $from = recv($s, my $got, 100, 0)) { my ($port, $ip) = sockaddr_in($from); send($s, "$got from " . inet_ntoa($ip) . ":$port", 0, $from) }`
+    const id = await run(node, runtime, sandbox, echo)
+    const client = createSocket('udp4')
+    t.teardown(() => client.close())
+    const heard: string[] = []
+    client.on('message', (words) => heard.push(String(words)))
+    await until(
+      () => {
+        client.send('hello', port, '127.0.0.1')
+        return heard.length > 0
+      },
+      { what: 'an echo' },
+    )
+    const other = createSocket('udp4')
+    t.teardown(() => other.close())
+    const answered = once(other, 'message')
+    other.send('hi', port, '127.0.0.1')
+    const [[answer]] = [await answered]
+    t.match(String(answer), new RegExp(`^hi from ${address(1)}:\\d+$`), 'the pod sees the node')
+    t.match(heard[0], new RegExp(`^hello from ${address(1)}:`))
+    t.not(String(answer).split(':')[1], heard[0]?.split(':')[1], 'each client has an exchange of its own')
+    const taken = { ...one, podUid: 'taken', name: 'taken', hostPorts }
+    await t.rejects(runtime.startSandbox(taken), { message: /failed to setup network .*another program/ })
+    await runtime.stopContainer(id, { signal: 'KILL', gracePeriodMs: 0 })
+    await runtime.removeSandbox(sandbox.id)
+    const again = createSocket('udp4').bind(port, '127.0.0.1')
+    await once(again, 'listening')
+    again.close()
   })
 
   await t.test('a network goes with its pod, and all go with the shim', async (t) => {

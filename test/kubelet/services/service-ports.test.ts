@@ -1,7 +1,8 @@
 /** Where the traffic of a Service goes, and the rules that lead it there. */
 import t from 'tap'
 import { rulesOf } from '../../../kubelet/services/rules.ts'
-import { servicePorts } from '../../../kubelet/services/service-ports.ts'
+import { type ServicePort, servicePorts } from '../../../kubelet/services/service-ports.ts'
+import { staleFlows } from '../../../kubelet/services/stale-flows.ts'
 import type { Service } from '../../../shared/api/types.ts'
 import type { EndpointSlice } from '../../../shared/api/workloads/workloads.ts'
 
@@ -59,6 +60,27 @@ t.test('ports', (t) => {
     ['10.96.0.7', '192.0.2.8'],
   )
   t.match(portsOf(serviceWith({ sessionAffinity: 'ClientIP' })), [{ affinitySeconds: 10_800 }])
+  t.end()
+})
+
+t.test('exchanges of datagrams are forgotten where endpoints change', (t) => {
+  const end = (last: number) => ({ ip: `10.244.0.${last}`, port: 5353 })
+  const dns = { ip: '10.96.0.7', protocol: 'udp' as const, port: 53, endpoints: [end(5), end(6)] }
+  const opened = { protocol: 'udp' as const, port: 30_053, endpoints: [end(5)] }
+  const web = { ip: '10.96.0.7', protocol: 'tcp' as const, port: 80, endpoints: [end(5)] }
+  const stale = (before: ServicePort[], now: ServicePort[]) =>
+    staleFlows(before, now, ['10.244.0.1', '192.0.2.2']).map(({ at, ends }) => [
+      `${at.host}:${at.port}`,
+      ...ends.map(({ host }) => host),
+    ])
+  t.same(stale([dns, web], [dns, { ...web, endpoints: [] }]), [], 'connections end by themselves')
+  t.same(stale([dns], [{ ...dns, endpoints: [end(6)] }]), [['10.96.0.7:53', '10.244.0.6']])
+  t.same(stale([dns], []), [['10.96.0.7:53']], 'with the Service all of them')
+  const ofNodes = [
+    ['10.244.0.1:30053', '10.244.0.5'],
+    ['192.0.2.2:30053', '10.244.0.5'],
+  ]
+  t.same(stale([{ ...opened, endpoints: [] }], [opened]), ofNodes, 'also those that found no endpoint')
   t.end()
 })
 

@@ -13,6 +13,7 @@
 #   neighbour FILE NODE NETWORK BITS NODE NETWORK BITS   a way to the network of another node, which this file is; own words first
 #   rules FILE                     rules of nftables, as commands of nft
 #   sets FILE                      writes what their sets have into a file, as JSON
+#   forget FILE                    exchanges of datagrams that go to others than they should; a line of the file: a place, and its ends
 #   connect HOST PORT MS [NAMESPACE]   a connection; from the node, or from within this namespace
 #   marked MARK                    packets with this mark are the node's, wherever they go
 #   listen HOST PORT [others]      a server; with this word also of connections to other addresses
@@ -20,7 +21,7 @@
 # Answers: {"id":1}, with "errno" and "what" if it failed; with a socket in the form in which Node passes handles.
 use strict;
 use Fcntl;
-use Socket qw(:DEFAULT IPPROTO_IPV6 inet_pton);
+use Socket qw(:DEFAULT IPPROTO_IPV6 IPPROTO_UDP inet_pton);
 (my $here = $0) =~ s{[^/]*$}{};
 require "${here}../shim/calls.pl";
 require "${here}netlink.pl";
@@ -35,6 +36,7 @@ my $TIMED_OUT = 110;
 my ($NETWORK_ADMIN, $RAW_NETWORK) = (12, 13); # capabilities
 my $INVALID = 22;
 my $TRANSPARENT = 19; # IP_TRANSPARENT
+my $NETFILTER = 12; # NETLINK_NETFILTER
 
 # What went wrong, for the answer.
 my $what;
@@ -83,6 +85,24 @@ sub sets {
   my $end = system('sh', '-c', 'exec nft -j list sets > "$0"', $_[0]);
   $! = $INVALID if $end > 0;
   return $end == 0 || fails('nft list sets');
+}
+
+# Reads what the kernel tracks once, and deletes what of these places does not come back from their ends.
+sub forget {
+  my %ends;
+  open(my $file, '<', $_[0]) or return fails('the list of exchanges');
+  while (<$file>) {
+    my ($at, @ends) = split ' ';
+    $ends{$at} = { map { $_ => 1 } @ends };
+  }
+  my ($socket, @stale) = netlink($NETFILTER);
+  each_exchange($socket, IPPROTO_UDP, sub {
+    my ($tuple, $to, $from) = @_;
+    push @stale, $tuple if $ends{$to} && !$ends{$to}{$from};
+  }) or return fails('the exchanges of datagrams');
+  # One that the kernel has forgotten meanwhile is gone as well.
+  ask_kernel($socket, 0, delete_exchange($_)) for @stale;
+  return 1;
 }
 
 sub address { ask_kernel($node, 1, new_address($LOOPBACK, $_[0], 32)) || fails("the address $_[0]") }
@@ -231,7 +251,7 @@ sub server {
 }
 
 my %build = (bridge => \&bridge, address => \&address, pod => \&pod, rules => \&rules, sets => \&sets, link => \&machine_link,
-  services => \&service_route, marked => \&marked, neighbour => \&neighbour);
+  services => \&service_route, marked => \&marked, forget => \&forget, neighbour => \&neighbour);
 my %make = (
   connect => \&begin_connection,
   listen => sub { server($_[0], 'net.Server', SOCK_STREAM, @_[1, 2, 3]) },

@@ -67,7 +67,7 @@ export class Door {
 
   /** Builds in the network; see `door.pl` for the words. Rejects with what failed. */
   async build(
-    verb: 'bridge' | 'address' | 'pod' | 'link' | 'services' | 'marked' | 'neighbour' | 'rules' | 'sets',
+    verb: 'bridge' | 'address' | 'pod' | 'link' | 'services' | 'marked' | 'neighbour' | 'rules' | 'sets' | 'forget',
     ...words: (string | number)[]
   ): Promise<void> {
     await this.#ask(verb, words, ANSWER_MS)

@@ -75,7 +75,55 @@ sub take_marked {
     [$NEW_RULE, $CREATE | $ALONE, $rule . attribute($RULE_MARK, pack('L', $mark)) . attribute($RULE_TABLE, pack('L', $MARKED_TABLE))]);
 }
 
-sub netlink { socket(my $socket, 16, SOCK_RAW, 0) or return undef; return $socket }
+sub netlink { socket(my $socket, 16, SOCK_RAW, $_[0] // 0) or return undef; return $socket }
+
+# What the kernel tracks of connections: linux/netfilter/nfnetlink_conntrack.h.
+my ($GET_TRACKED, $DELETE_TRACKED, $DUMP, $ERROR, $DONE) = (0x101, 0x102, 0x300, 2, 3);
+my ($SENT, $RETURNED, $OF_ADDRESSES, $OF_PROTOCOL, $FROM, $TO, $NUMBER, $FROM_PORT, $TO_PORT) = (1, 2, 1, 2, 1, 2, 1, 2, 3);
+my $NESTED = 0x8000;
+my $OF_IPV4 = pack('CCn', AF_INET, 0, 0);
+
+# Calls back for each of a protocol: with its tuple, the place that was asked, and the place that answers.
+sub each_exchange {
+  my ($socket, $protocol, $do) = @_;
+  defined syswrite($socket, pack('LSSLLa*', 16 + length $OF_IPV4, $GET_TRACKED, $REQUEST | $DUMP, 1, 0, $OF_IPV4)) or return 0;
+  while (1) {
+    defined sysread($socket, my $bytes, 1 << 20) or return 0;
+    while (length $bytes >= 16) {
+      my ($length, $type) = unpack('LS', $bytes);
+      return 1 if $type == $DONE;
+      if ($type == $ERROR) {
+        $! = -unpack('x16l', $bytes);
+        return 0;
+      }
+      my $known = attributes(substr $bytes, 20, $length - 20);
+      my ($sent, $returned) = map { attributes($known->{$_}) } $SENT, $RETURNED;
+      my $ports = attributes($sent->{$OF_PROTOCOL});
+      $do->($known->{$SENT}, exchange_end($sent, $TO, $TO_PORT), exchange_end($returned, $FROM, $FROM_PORT))
+        if unpack('C', $ports->{$NUMBER} // "\0") == $protocol;
+      substr $bytes, 0, $length + (-$length & 3), '';
+    }
+  }
+}
+sub exchange_end {
+  my ($tuple, $address, $port) = @_;
+  my ($addresses, $ports) = map { attributes($tuple->{$_}) } $OF_ADDRESSES, $OF_PROTOCOL;
+  return inet_ntoa($addresses->{$address}) . ':' . unpack('n', $ports->{$port});
+}
+sub delete_exchange { [$DELETE_TRACKED, 0, $OF_IPV4 . attribute($SENT | $NESTED, $_[0])] }
+
+sub attributes {
+  my ($bytes) = @_;
+  my %found;
+  while (length($bytes // '') >= 4) {
+    my ($length, $type) = unpack('SS', $bytes);
+    last if $length < 4;
+    $found{$type & 0x3fff} = substr $bytes, 4, $length - 4;
+    my $whole = $length + (-$length & 3);
+    $bytes = $whole < length $bytes ? substr($bytes, $whole) : '';
+  }
+  return \%found;
+}
 
 # Sends requests together. True, or sets $! to the first error; that something is there already is none where it may.
 sub ask_kernel {

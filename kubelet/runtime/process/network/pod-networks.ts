@@ -7,6 +7,7 @@ import { AddressRange } from '../../../../shared/api/services/address-range.ts'
 import type { Clock } from '../../../../shared/clock/clock.ts'
 import type { Sandbox } from '../../container-runtime.ts'
 import {
+  type Flow,
   type NetworkedPod,
   type NetworkPlace,
   type NodeNetwork,
@@ -49,7 +50,7 @@ export class PodNetworks implements NodeNetwork {
   readonly #options: PodNetworksOptions
   readonly pods = new Map<string, NetworkedPod>()
   readonly #kept = new Set<Kept>()
-  readonly #hostPorts = new HostPorts(this)
+  readonly #hostPorts: HostPorts
   #range: AddressRange | undefined
   #door: Promise<Door> | undefined
   #why: string | undefined
@@ -60,6 +61,7 @@ export class PodNetworks implements NodeNetwork {
 
   constructor(options: PodNetworksOptions) {
     this.#options = options
+    this.#hostPorts = new HostPorts({ network: this, clock: options.clock })
   }
 
   get place(): NodePlace | undefined {
@@ -140,6 +142,13 @@ export class PodNetworks implements NodeNetwork {
   async useRules(name: string, commands: string): Promise<void> {
     this.#rules.set(name, commands)
     await this.#rule(await this.#open(), name)
+  }
+
+  async forgetStale(flows: readonly Flow[]): Promise<void> {
+    const file = path.join(this.#options.root, 'stale')
+    const lines = flows.map(({ at, ends }) => [at, ...ends].map(({ host, port }) => `${host}:${port}`).join(' '))
+    await writeFile(file, lines.map((line) => `${line}\n`).join(''), { mode: 0o600 })
+    await (await this.#open()).build('forget', file)
   }
 
   async listSets(): Promise<string> {
