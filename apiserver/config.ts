@@ -23,6 +23,8 @@ export interface ApiServerConfig {
   bootstrapTokens?: boolean
   /** The server's client certificate for kubelets, and the CA of their certificates; read when first needed. */
   kubeletClient: KubeletCredentials
+  /** Returns the certificate and key, in PEM, that servers of APIServices are shown. */
+  frontProxyClient(): { cert: string; key: string }
   /** Signs the tokens of service accounts. */
   serviceAccountKey: KeyPairSource
   /** Sets the issuer of these tokens. By default it is the server's own URL, and of several servers their Service's. */

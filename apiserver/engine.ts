@@ -3,6 +3,8 @@ import type { Service } from '../shared/api/types.ts'
 import { chargeQuotaIn } from './admission/charge-quota.ts'
 import { admissionPlugins } from './admission/plugins.ts'
 import { rbacEscalation } from './admission/rbac-escalation.ts'
+import { Aggregation } from './aggregation/aggregation.ts'
+import { LocalApiServices } from './aggregation/local-api-services.ts'
 import { rulesOf } from './apiextensions/cel/rule-check.ts'
 import { CustomResources } from './apiextensions/custom-resources.ts'
 import { type Authorization, authorizationBy } from './authorization.ts'
@@ -16,6 +18,7 @@ import { ObjectCaches } from './registry/object-caches.ts'
 import { Registry } from './registry/registry.ts'
 import { admissionregistration } from './resources/admissionregistration/webhooks-and-policies/index.ts'
 import { customresourcedefinition } from './resources/apiextensions/customresourcedefinition.ts'
+import { apiservice } from './resources/apiregistration/apiservice.ts'
 import { createServiceAddresses } from './resources/core/service/addresses.ts'
 import type { SeveralServers } from './satellites.ts'
 import type { Storage, StorageWatch } from './storage/storage.ts'
@@ -46,6 +49,8 @@ export class Engine {
   readonly registry: Registry
   readonly #webhookClient: WebhookClient
   readonly customResources: CustomResources
+  readonly #localApiServices: LocalApiServices
+  readonly aggregation: Aggregation
   readonly #endpointRemovals: EndpointRemovals
   readonly #freedAddresses: StorageWatch
   readonly #deletionRequests: ReturnType<SeveralServers['deletionRequests']> | undefined
@@ -115,6 +120,10 @@ export class Engine {
     })
     const parts = { registry: this.registry, log, rulesOf, webhookClient: this.#webhookClient }
     this.customResources = new CustomResources({ kind: customresourcedefinition, ...parts })
+    const kinds = { apiService: apiservice, definition: customresourcedefinition }
+    const known = { registry: this.registry, self, clock, log }
+    this.#localApiServices = new LocalApiServices({ kinds, ...known })
+    this.aggregation = new Aggregation({ kind: apiservice, certificate: () => config.frontProxyClient(), ...known })
   }
 
   /** Takes in what is stored already; resolves when all kinds of it are served. */
@@ -123,6 +132,8 @@ export class Engine {
     await this.serviceClaims?.load()
     await this.#deletionRequests?.load()
     await this.customResources.start()
+    this.#localApiServices.start()
+    this.aggregation.start()
   }
 
   /** Ends all watches. */
@@ -131,6 +142,8 @@ export class Engine {
     this.serviceClaims?.close()
     this.#deletionRequests?.close()
     this.#endpointRemovals.close()
+    await this.#localApiServices.close()
+    await this.aggregation.close()
     await this.customResources.close()
     this.objects.close()
   }

@@ -165,6 +165,7 @@ function appOptions({ config, guards, engine, transport, api, satellites, severa
   const flowControl = new FlowControl({ lookupAll, clock: config.clock, seats: limits.maxRequestsInflight })
   const paths = wellKnownPaths({
     api,
+    aggregation: engine.aggregation,
     config,
     beside: satellites,
     requests: metrics,
@@ -174,6 +175,7 @@ function appOptions({ config, guards, engine, transport, api, satellites, severa
   })
   return {
     api,
+    aggregation: engine.aggregation,
     flowControl,
     metrics,
     connections,

@@ -107,6 +107,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     http2: options.http2,
     tls: { cert: pki.apiServer.cert, key: pki.apiServer.key, clientCa: pki.ca.cert },
     kubeletClient: kubeletCredentials(pki, authorityIn(options.kubeletCertificateAuthority)),
+    frontProxyClient: () => pki.frontProxyClient,
     serviceAccountKey: pki.serviceAccountKey,
     ...seenByClients(options),
     limits: limitsOf(options),
@@ -136,6 +137,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       nodeMonitorGraceMs: options.nodeMonitorGracePeriod,
       clusterCidr,
       ca: pki.ca,
+      requestHeaderCa: pki.frontProxyCa.cert,
       serverUrl: options.controlPlaneEndpoint || options.joinUrl || url,
       keepsServerUrl: !options.controlPlaneEndpoint && server.otherServers() > 0,
       securePort: server.port,
@@ -225,9 +227,18 @@ function keptTerminations({ terminationTtl = -1, storage }: ControlPlaneOptions)
 }
 
 /** The first objects of a cluster, without controllers that maintain them. */
-const startNone: typeof startControllers = async ({ client, clock, securePort, kubernetesServiceIP, host, ca }) => {
+const startNone: typeof startControllers = async ({
+  client,
+  clock,
+  securePort,
+  kubernetesServiceIP,
+  host,
+  ca,
+  requestHeaderCa,
+}) => {
   const nowMs = clock.now()
-  await bootstrap(client, { securePort, clusterIP: kubernetesServiceIP, host, clientCa: ca.cert, nowMs })
+  const clientCas = { clientCa: ca.cert, requestHeaderCa }
+  await bootstrap(client, { securePort, clusterIP: kubernetesServiceIP, host, ...clientCas, nowMs })
   return { close: async () => {} }
 }
 

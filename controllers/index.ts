@@ -18,7 +18,10 @@ export type { ApiResource, ApiResources } from './controller.ts'
 
 export interface ControllersOptions
   extends ManagerOptions,
-    Pick<ServerFacts, 'serverUrl' | 'keepsServerUrl' | 'securePort' | 'kubernetesServiceIP' | 'host' | 'isShared'> {
+    Pick<
+      ServerFacts,
+      'serverUrl' | 'keepsServerUrl' | 'securePort' | 'kubernetesServiceIP' | 'host' | 'isShared' | 'requestHeaderCa'
+    > {
   client: Client
   clock: Clock
   log: Log

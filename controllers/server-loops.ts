@@ -12,6 +12,8 @@ import { startServiceIPAddresses } from './services/service-ip-addresses.ts'
 export interface ServerFacts {
   /** CA of the client certificates that it accepts, in PEM. */
   clientCa: string
+  /** Holds the CA of the certificate that the server shows to servers of APIServices, in PEM. */
+  requestHeaderCa: string
   /** CA that joining machines trust, in PEM. */
   rootCa: string
   /** URL of the API server for machines that join the cluster. */
@@ -32,7 +34,7 @@ export interface ServerFacts {
 
 /** Creates what every cluster has from the start. Every server calls this when it starts. */
 export async function prepareCluster(client: Client, facts: ServerFacts, nowMs: number): Promise<void> {
-  await bootstrap(client, { ...serviceOf(facts), clientCa: facts.clientCa, nowMs })
+  await bootstrap(client, { ...serviceOf(facts), ...authoritiesOf(facts), nowMs })
   const { serverUrl: url, rootCa: ca, keepsServerUrl: keepsUrl } = facts
   await Promise.all([ensureClusterInfo(client, { url, ca, keepsUrl }), ensureJoinPolicy(client)])
 }
@@ -41,9 +43,11 @@ export async function prepareCluster(client: Client, facts: ServerFacts, nowMs: 
 export const startServerLoops = (context: ControllerContext, facts: ServerFacts): Controller[] => [
   startFlowSchemaController(context),
   ...(facts.isShared ? [] : [startServiceIPAddresses(context)]),
-  startServerConfigMaps(context, facts.clientCa),
+  startServerConfigMaps(context, authoritiesOf(facts)),
   startKubernetesService(context, serviceOf(facts)),
 ]
+
+const authoritiesOf = ({ clientCa, requestHeaderCa }: ServerFacts) => ({ clientCa, requestHeaderCa })
 
 const serviceOf = ({ securePort, kubernetesServiceIP, host, isShared }: ServerFacts) => ({
   securePort,

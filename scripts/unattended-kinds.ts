@@ -17,5 +17,4 @@ export const unattended: Readonly<Record<string, string>> = {
   'resource.k8s.io/ResourceClaimTemplate': 'no claims are made of it',
   'admissionregistration.k8s.io/MutatingAdmissionPolicy': stored,
   'admissionregistration.k8s.io/MutatingAdmissionPolicyBinding': stored,
-  'apiregistration.k8s.io/APIService': 'other servers are not asked',
 }

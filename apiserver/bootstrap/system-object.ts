@@ -6,6 +6,7 @@ export interface SystemObject {
   name: string
   /** Holds all fields but the metadata. */
   body: Record<string, unknown>
+  labels?: Record<string, string>
   annotations?: Record<string, string>
   finalizers?: string[]
 }

@@ -3,8 +3,10 @@ import type { Server } from 'node:https'
 import fastify, { type FastifyInstance, type FastifyPluginAsync, type FastifyRequest } from 'fastify'
 import type { Client } from '../../shared/client/client.ts'
 import { withoutSchemas } from '../../shared/http/without-schemas.ts'
+import type { Aggregation } from '../aggregation/aggregation.ts'
 import { anonymousUser } from '../auth/anonymous.ts'
 import type { Authenticator, Authorizer } from '../auth/types.ts'
+import { aggregated } from './aggregation/forward.ts'
 import type { ApiContext } from './api-context.ts'
 import { attributesOf } from './attributes.ts'
 import { Bodies } from './body/bodies.ts'
@@ -50,6 +52,8 @@ declare module 'fastify' {
 
 export interface AppOptions {
   api: ApiContext
+  /** Knows which group versions other servers serve. */
+  aggregation: Aggregation
   authenticators: readonly Authenticator[]
   authorizers: readonly Authorizer[]
   /** Lists the routes of paths that are not resources. */
@@ -118,6 +122,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance<Ser
   app.addHook('onRequest', asHook(flowControl({ ...options, monotonicMs })))
   app.addHook('onRequest', asHook(authorization(authorizers)))
   app.addHook('onRequest', asHook(unreadAnswers(answers)))
+  app.addHook('onRequest', asHook(aggregated(options.aggregation, api.clock)))
   app.setErrorHandler(createErrorHandler({ log: api.log, reports, maxCauseBytes: limits.maxStatusCauseBytes }))
   const explain = extension?.registerPlugins(app, options)
   app.register(kubernetes(options))

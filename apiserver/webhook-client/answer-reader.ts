@@ -1,14 +1,20 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { Gathered } from '../../shared/client/gathered.ts'
 
 export interface Answer {
   code: number
+  headers: IncomingHttpHeaders
   body: string
 }
 
-/** A patch, or the objects that were to be converted. Go's client reads without a limit. */
-const leastAnswerBytes = 4 * 1024 * 1024
-const answerPerReview = 2
+export interface AnswerOptions {
+  /** Names the answer in errors. */
+  what: string
+  maxBytes: number
+  /** The answer is done when its head has come. */
+  headOnly?: boolean
+}
 
 const SWITCHING_PROTOCOLS = 101
 /** Go's limit. */
@@ -17,6 +23,7 @@ const maxInterimAnswers = 5
 /** Reads one answer of bounded size, and says `done` or `fail` once. */
 export class AnswerReader implements Dispatcher.DispatchHandler {
   readonly #maxBytes: number
+  readonly #headOnly: boolean
   readonly #body: Gathered
   readonly #done: (answer: Answer) => void
   readonly #fail: (error: Error) => void
@@ -25,10 +32,16 @@ export class AnswerReader implements Dispatcher.DispatchHandler {
   #aborted: Error | undefined
   #interimAnswers = 0
   #code = 0
+  #headers: IncomingHttpHeaders = {}
 
-  constructor(reviewBytes: number, done: (answer: Answer) => void, fail: (error: Error) => void) {
-    this.#maxBytes = leastAnswerBytes + answerPerReview * reviewBytes
-    this.#body = new Gathered("the webhook's answer", this.#maxBytes)
+  constructor(
+    { what, maxBytes, headOnly = false }: AnswerOptions,
+    done: (answer: Answer) => void,
+    fail: (error: Error) => void,
+  ) {
+    this.#maxBytes = maxBytes
+    this.#headOnly = headOnly
+    this.#body = new Gathered(what, maxBytes)
     this.#done = done
     this.#fail = fail
   }
@@ -44,14 +57,15 @@ export class AnswerReader implements Dispatcher.DispatchHandler {
     if (this.#aborted) controller.abort(this.#aborted)
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, code: number): void {
-    if (code === SWITCHING_PROTOCOLS) {
-      // Nothing asked for it, and nothing follows that could be read.
-      this.#done({ code, body: '' })
-      this.abort(new Error('the webhook switches protocols'))
+  onResponseStart(_controller: Dispatcher.DispatchController, code: number, headers: IncomingHttpHeaders): void {
+    if (code === SWITCHING_PROTOCOLS || (this.#headOnly && code >= 200)) {
+      // Nothing asked for another protocol, and nothing follows that could be read.
+      this.#done({ code, headers, body: '' })
+      this.abort(new Error('the rest of the answer is not read'))
     } else if (code < 200 && ++this.#interimAnswers > maxInterimAnswers)
       this.abort(new Error('net/http: too many 1xx informational responses'))
     this.#code = code
+    this.#headers = headers
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -60,7 +74,7 @@ export class AnswerReader implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#done({ code: this.#code, body: this.#body.take().toString('utf8') })
+    this.#done({ code: this.#code, headers: this.#headers, body: this.#body.take().toString('utf8') })
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

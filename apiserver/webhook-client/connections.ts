@@ -1,10 +1,10 @@
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'
-import { Pool } from 'undici'
+import { type Dispatcher, Pool } from 'undici'
 import { checkServerIdentity, transportError } from '../../shared/client/call-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { type Answer, AnswerReader } from './answer-reader.ts'
 
-/** Where a review goes, and whose certificate is trusted there. */
+/** Where a request goes, and whose certificate is trusted there. */
 export interface Target {
   url: URL
   /** The value of the Host header, which Go writes with its port. */
@@ -14,6 +14,14 @@ export interface Target {
   serverName: string | undefined
   /** Holds PEM; by default the CAs that this machine trusts. */
   ca: string | undefined
+  /** Trusts every certificate. */
+  insecure?: boolean
+}
+
+/** The certificate that servers are shown, in PEM. */
+export interface ClientCertificate {
+  cert: string
+  key: string
 }
 
 interface PostOptions {
@@ -21,26 +29,37 @@ interface PostOptions {
   timeoutMs: number
 }
 
+/** A patch, or the objects that were to be converted. Go's client reads without a limit. */
+const leastAnswerBytes = 4 * 1024 * 1024
+const answerPerReview = 2
+
 const maxAuthorities = 64
 /** Upstream: the IdleConnTimeout of client-go's transport. */
 const keepAliveTimeout = 90_000
 
-/** Keeps connections to webhooks, for each authority its own. */
+/** Keeps connections to servers in the cluster, for each authority its own. */
 export class Connections {
   readonly #clock: Clock
+  readonly #certificate: (() => ClientCertificate) | undefined
   /** Maps authorities to connections; the one that was used last is last. */
   readonly #kept = new Map<string, Authority>()
   /** Holds the connections of `#kept`, and those that still answer their last requests. */
   readonly #open = new Set<Authority>()
 
-  /** `clock`: the machine's. */
-  constructor(clock: Clock) {
+  /** `clock`: the machine's. `certificate` is read for each new authority. */
+  constructor(clock: Clock, certificate?: () => ClientCertificate) {
     this.#clock = clock
+    this.#certificate = certificate
   }
 
   /** Resolves to whatever the webhook answers. Rejects, in the words of Go's net, when no answer has come in time. */
   post(target: Target, body: string, options: PostOptions): Promise<Answer> {
     return this.#authority(target).post(target, body, options)
+  }
+
+  /** Sends a request, whose `handler` learns what comes of it. Throws if the target's CA cannot be read. */
+  dispatch(target: Target, request: Request, handler: Dispatcher.DispatchHandler): void {
+    this.#authority(target).dispatch(request, handler)
   }
 
   /** Fails all that is under way. */
@@ -50,8 +69,8 @@ export class Connections {
   }
 
   #authority(target: Target): Authority {
-    const { url, dialled, ca = '' } = target
-    const id = `${url.host} ${dialled.address} ${dialled.port} ${ca}`
+    const { url, dialled, ca = '', insecure = false } = target
+    const id = `${url.host} ${dialled.address} ${dialled.port} ${insecure} ${ca}`
     const authority = this.#kept.get(id) ?? this.#opened(target)
     this.#kept.delete(id)
     this.#kept.set(id, authority)
@@ -64,13 +83,26 @@ export class Connections {
   }
 
   #opened(target: Target): Authority {
-    const authority = new Authority(target, this.#clock, () => this.#open.delete(authority))
+    const authority = new Authority(target, this.#clock, {
+      certificate: this.#certificate?.(),
+      onLeft: () => this.#open.delete(authority),
+    })
     this.#open.add(authority)
     return authority
   }
 }
 
-/** One webhook server: undici keeps its connections, this class makes them. */
+/** Holds what undici sends, and how long it may take to connect. */
+export interface Request extends Pick<Dispatcher.DispatchOptions, 'method' | 'path' | 'headers' | 'body'> {
+  dialTimeoutMs: number
+}
+
+interface AuthorityOptions {
+  certificate: ClientCertificate | undefined
+  onLeft(): void
+}
+
+/** One server: undici keeps its connections, this class makes them. */
 class Authority {
   readonly #clock: Clock
   readonly #pool: Pool
@@ -82,12 +114,12 @@ class Authority {
   /** undici dials while it takes a request: the time that this request has is the dial's. */
   #dialTimeoutMs = 0
 
-  constructor(target: Target, clock: Clock, onLeft: () => void) {
+  constructor(target: Target, clock: Clock, { certificate, onLeft }: AuthorityOptions) {
     this.#target = target
     this.#clock = clock
     this.#onLeft = onLeft
-    // A bundle may contain the webhook's own certificate, which is then trusted, as in Go.
-    this.#secureContext = createSecureContext({ ca: target.ca, allowPartialTrustChain: true })
+    // A bundle may contain the server's own certificate, which is then trusted, as in Go.
+    this.#secureContext = createSecureContext({ ca: target.ca, ...certificate, allowPartialTrustChain: true })
     this.#pool = new Pool(target.url.origin, {
       connect: (_options, done) => this.#dial(done),
       allowH2: false,
@@ -111,21 +143,27 @@ class Authority {
         timer.cancel()
         resolve(answer)
       }
-      const reader = new AnswerReader(Buffer.byteLength(body), done, fail)
+      const maxBytes = leastAnswerBytes + answerPerReview * Buffer.byteLength(body)
+      const reader = new AnswerReader({ what: "the webhook's answer", maxBytes }, done, fail)
       const timer = this.#clock.setTimer(timeoutMs, () => {
         const late = new Error('context deadline exceeded')
         fail(late)
         reader.abort(late)
       })
-      this.#dialTimeoutMs = timeoutMs
       const headers = {
         host,
         'user-agent': userAgent,
         accept: 'application/json, */*',
         'content-type': 'application/json',
       }
-      this.#pool.dispatch({ method: 'POST', path: url.pathname + url.search, headers, body }, reader)
+      const path = url.pathname + url.search
+      this.dispatch({ method: 'POST', path, headers, body, dialTimeoutMs: timeoutMs }, reader)
     })
+  }
+
+  dispatch({ dialTimeoutMs, ...request }: Request, handler: Dispatcher.DispatchHandler): void {
+    this.#dialTimeoutMs = dialTimeoutMs
+    this.#pool.dispatch(request, handler)
   }
 
   /** Closes the connections once the requests under way have their answers. */
@@ -145,6 +183,7 @@ class Authority {
       host: dialled.address,
       port: dialled.port,
       servername: serverName,
+      rejectUnauthorized: !this.#target.insecure,
       secureContext: this.#secureContext,
       session: this.#session,
       ALPNProtocols: ['http/1.1'],

@@ -3,16 +3,20 @@ import type { Lookup, LookupAll } from '../kind/lookup.ts'
 import { endpointAddresses } from '../registry/service-endpoints.ts'
 import type { ResolveService } from './client-config.ts'
 
-/** Nothing listens at a service's own address here: the way goes to a pod behind it, the first. */
+/**
+ * Nothing listens at a service's own address here: the way goes to a pod behind it. `random` chooses the pod; without
+ * it the first one is taken.
+ */
 export const serviceResolver =
-  (cluster: { lookup: Lookup; lookupAll: LookupAll }): ResolveService =>
+  (cluster: { lookup: Lookup; lookupAll: LookupAll }, random = () => 0): ResolveService =>
   ({ namespace, name, port }) => {
     const shown = JSON.stringify(name)
     const service = cluster.lookup({ group: '', plural: 'services' }, namespace, name) as unknown as Service | undefined
     if (!service) throw new Error(`service ${shown} not found`)
     const found = service.spec?.ports?.find((candidate) => candidate.port === port)
     if (!found) throw new Error(`no service port ${port} found for service ${shown}`)
-    const [address] = endpointAddresses(cluster, { namespace, name, portName: found.name ?? '' })
+    const addresses = endpointAddresses(cluster, { namespace, name, portName: found.name ?? '' })
+    const address = addresses[Math.floor(random() * addresses.length)]
     if (!address) throw new Error(`no endpoints available for service ${shown}`)
     return address
   }

@@ -43,6 +43,7 @@ export async function runKubeApiserver(args: readonly string[]): Promise<void> {
     port,
     tls: { ...tls, clientCa },
     kubeletClient: kubeletCredentials(pki, undefined),
+    frontProxyClient: () => pki.frontProxyClient,
     serviceAccountKey: signingKey(settings) ?? pki.serviceAccountKey,
     serviceCidr,
     alwaysAllow: settings.alwaysAllow,
@@ -69,6 +70,7 @@ export async function runKubeApiserver(args: readonly string[]): Promise<void> {
         clusterIP: firstAddress(serviceCidr),
         host,
         clientCa,
+        requestHeaderCa: pki.frontProxyCa.cert,
         nowMs: realClock.now(),
       }).then(() => async () => {})
   settle(realClock)

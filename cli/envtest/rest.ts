@@ -48,6 +48,7 @@ export async function startRest({
     ca: pki.ca,
     rootCa,
     clientCa,
+    requestHeaderCa: pki.frontProxyCa.cert,
     serverUrl: url,
     securePort: server.port,
     kubernetesServiceIP: firstAddress(settings.serviceCidr),

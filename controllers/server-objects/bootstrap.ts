@@ -3,13 +3,11 @@ import type { Namespace, ObjectMeta } from '../../shared/api/types.ts'
 import type { Client, Resource } from '../../shared/client/client.ts'
 import { namespaces } from '../../shared/client/resources.ts'
 import { ensureKubernetesService, type KubernetesServiceOptions } from './kubernetes-service.ts'
-import { ensureServerConfigMaps } from './server-config-maps.ts'
+import { type Authorities, ensureServerConfigMaps } from './server-config-maps.ts'
 
 const SYSTEM_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease']
 
-export interface BootstrapOptions extends KubernetesServiceOptions {
-  /** PEM; the CA of client certificates that the server accepts. */
-  clientCa: string
+export interface BootstrapOptions extends KubernetesServiceOptions, Authorities {
   nowMs: number
 }
 

@@ -11,18 +11,29 @@ import type { Controller, ControllerContext } from '../controller.ts'
 
 type Data = Readonly<Record<string, string>>
 
-interface Facts {
+export interface Authorities {
   /** PEM; the CA of client certificates that the server accepts. */
   clientCa: string
+  /** Holds the CA of the certificate that the server shows to servers of APIServices, in PEM. */
+  requestHeaderCa: string
+}
+
+interface Facts extends Authorities {
   nowMs: number
 }
 const namespace = 'kube-system'
 /** ConfigMaps in kube-system by which the API server describes itself: what each must hold, given what it holds now. */
 const contents: Readonly<Record<string, (known: Data, facts: Facts) => Data>> = {
   // For API servers behind this one. Upstream: pkg/controlplane/controller/clusterauthenticationtrust.
-  'extension-apiserver-authentication': (known, { clientCa, nowMs }) => ({
+  'extension-apiserver-authentication': (known, { clientCa, requestHeaderCa, nowMs }) => ({
     ...known,
     'client-ca-file': combined([known['client-ca-file'] ?? '', clientCa], nowMs),
+    'requestheader-allowed-names': '["front-proxy-client"]',
+    'requestheader-client-ca-file': combined([known['requestheader-client-ca-file'] ?? '', requestHeaderCa], nowMs),
+    'requestheader-extra-headers-prefix': '["X-Remote-Extra-"]',
+    'requestheader-group-headers': '["X-Remote-Group"]',
+    'requestheader-uid-headers': '["X-Remote-Uid"]',
+    'requestheader-username-headers': '["X-Remote-User"]',
   }),
   // Since when the use of old tokens is recorded. Upstream: pkg/controlplane/controller/legacytokentracking.
   'kube-apiserver-legacy-service-account-token-tracking': (known, { nowMs }) =>
@@ -63,7 +74,7 @@ async function write(client: Client, name: string, known: ConfigMap | undefined,
 /** Brings them back when they are deleted or changed. */
 export function startServerConfigMaps(
   { client, informers, clock, log }: ControllerContext,
-  clientCa: string,
+  authorities: Authorities,
 ): Controller {
   const changed = ({ metadata }: ConfigMap): void => queue.add(metadata.name ?? '')
   const maps = Object.keys(contents).map((name) =>
@@ -76,7 +87,7 @@ export function startServerConfigMaps(
     clock,
     async work(name) {
       const known = maps.map((map) => map.get({ namespace, name })).find(Boolean)
-      await write(client, name, known, { clientCa, nowMs: clock.now() })
+      await write(client, name, known, { ...authorities, nowMs: clock.now() })
     },
     onError: tellFailures({ clock, log, loop: 'server-config-maps', object: 'ConfigMap' }),
   })

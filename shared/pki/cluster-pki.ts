@@ -13,6 +13,10 @@ export interface ClusterPki {
   apiServer: KeyPair
   /** Holds the certificate that the API server shows to a kubelet. */
   apiServerKubeletClient: KeyPair
+  /** Signs the certificate by which servers of APIServices know the API server. */
+  frontProxyCa: KeyPair
+  /** Holds the certificate that the API server shows to servers of APIServices. */
+  frontProxyClient: KeyPair
   admin: KeyPair
   /** Holds the kubelet's certificate as a client of the API server; `kubeletServer` is its server certificate. */
   kubeletClient: KeyPair
@@ -57,6 +61,19 @@ export function ensureClusterPki(options: ClusterPkiOptions): ClusterPki {
       usage: 'client',
     }),
   )
+  const frontProxyCa = ensureCertificate(
+    directory,
+    { name: 'front-proxy-ca', commonName: 'front-proxy-ca', usage: 'ca', isPublished: true },
+    nowMs,
+  )
+  const frontProxyClient = once(() =>
+    ensureCertificate(
+      directory,
+      { name: 'front-proxy-client', commonName: 'front-proxy-client', usage: 'client' },
+      nowMs,
+      frontProxyCa,
+    ),
+  )
   const kubelet = { commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] }
   const kubeletClient = once(() => issue({ ...kubelet, name: 'kubelet-client', usage: 'client' }))
   const kubeletServer = once(() =>
@@ -71,6 +88,10 @@ export function ensureClusterPki(options: ClusterPkiOptions): ClusterPki {
       altNames: [...new Set([...loopback, ...serviceNames, serviceAddress, ...reachableAs(host), ...altNames])],
     }),
     admin: issue({ name: 'admin', commonName: 'kubernetes-admin', organizations: [masters], usage: 'client' }),
+    frontProxyCa,
+    get frontProxyClient() {
+      return frontProxyClient()
+    },
     get apiServerKubeletClient() {
       return apiServerKubeletClient()
     },

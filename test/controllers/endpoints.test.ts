@@ -289,7 +289,14 @@ t.test('the API server has endpoints, and keeps them when it starts on another p
     })
   }
   const start = (host: string, securePort: number) =>
-    bootstrap(client, { host, securePort, clusterIP: '10.96.0.1', clientCa: '', nowMs: Date.now() })
+    bootstrap(client, {
+      host,
+      securePort,
+      clusterIP: '10.96.0.1',
+      clientCa: '',
+      requestHeaderCa: '',
+      nowMs: Date.now(),
+    })
   await start('127.0.0.1', 6443)
   await check({ ip: '127.0.0.1', port: 6443, addressType: 'IPv4' })
   await start('0.0.0.0', 6444)
@@ -304,7 +311,7 @@ t.test('API servers with the same objects are endpoints together, and none write
   const context = { client, clock: realClock, log: pino({ level: 'silent' }) }
   const start = async (host: string) => {
     const options = { host, securePort: 6443, clusterIP: '10.96.0.1', isShared: true }
-    await bootstrap(client, { ...options, clientCa: '', nowMs: Date.now() })
+    await bootstrap(client, { ...options, clientCa: '', requestHeaderCa: '', nowMs: Date.now() })
     return startLoopSet({ ...context, start: (context) => [startKubernetesService(context, options)] })
   }
   const shown = async (): Promise<string[]> => {

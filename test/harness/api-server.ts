@@ -89,6 +89,7 @@ export async function startTestApiServer(
     port: 0,
     tls: { cert: pki.apiServer.cert, key: pki.apiServer.key, clientCa: pki.ca.cert },
     kubeletClient: { ...pki.apiServerKubeletClient, ...(kubeletCertificateAuthority && { ca: pki.ca.cert }) },
+    frontProxyClient: () => pki.frontProxyClient,
     serviceAccountKey: pki.serviceAccountKey,
     bootstrapTokens,
     serviceCidr,

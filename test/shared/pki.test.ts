@@ -105,6 +105,9 @@ t.test('what no longer fits is made again', async (t) => {
   const anew = ensureClusterPki(options(directory, later))
   const ca = new X509Certificate(anew.ca.cert)
   t.ok(new X509Certificate(anew.admin.cert).verify(ca.publicKey), 'and with the CA all that it signed')
+  t.not(anew.frontProxyCa.cert, first.frontProxyCa.cert, 'the CA that the API publishes is replaced when it expires')
+  const frontProxyCa = new X509Certificate(anew.frontProxyCa.cert)
+  t.ok(new X509Certificate(anew.frontProxyClient.cert).verify(frontProxyCa.publicKey))
 })
 
 t.test('validity beyond 2049 is written in the long form', async (t) => {

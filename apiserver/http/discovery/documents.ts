@@ -2,55 +2,53 @@
 
 import { createHash } from 'node:crypto'
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
+import type { GroupVersion } from '../../aggregation/api-service.ts'
+import { localPriorities, type Priorities } from '../../aggregation/priorities.ts'
 import type { ResourceDefinition, Verb } from '../../kind/resource-definition.ts'
 import { subresourcesOf } from '../../kind/subresources.ts'
 
 const allVerbs: Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
 
-/** Upstream's priorities: which group wins a short name. Others follow by name. */
-const groupOrder = [
-  'apiregistration.k8s.io',
-  'apps',
-  'events.k8s.io',
-  'authentication.k8s.io',
-  'authorization.k8s.io',
-  'autoscaling',
-  'batch',
-  'certificates.k8s.io',
-  'networking.k8s.io',
-  'policy',
-  'rbac.authorization.k8s.io',
-  'storage.k8s.io',
-  'admissionregistration.k8s.io',
-  'apiextensions.k8s.io',
-  'scheduling.k8s.io',
-  'coordination.k8s.io',
-  'node.k8s.io',
-  'discovery.k8s.io',
-  'resource.k8s.io',
-  'flowcontrol.apiserver.k8s.io',
-]
+/** Lists what is to be discovered: what this server serves itself, and what other servers do. */
+export interface Discovered {
+  definitions: Definitions
+  remote: readonly RemoteVersion[]
+}
+
+/** A group version of another server, with the entries that its own discovery has. */
+export type RemoteVersion = GroupVersion & Priorities & { resources: object[]; freshness: string }
 
 type Definitions = readonly ResourceDefinition[]
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 const byPlural = (a: ResourceDefinition, b: ResourceDefinition): number => byText(a.plural, b.plural)
 
-/** Named groups, in upstream's order. */
-function groupsOf(definitions: Definitions): string[] {
-  const rank = (group: string) => {
-    const index = groupOrder.indexOf(group)
-    return index === -1 ? groupOrder.length : index
-  }
-  return [...new Set(definitions.map(({ group }) => group))]
-    .filter((group) => group !== '')
-    .sort((a, b) => rank(a) - rank(b) || byText(a, b))
+/** Which group comes first decides whose short name wins. Upstream: kube-aggregator's SortedByGroupAndVersion. */
+function groupsOf(discovered: Discovered): string[] {
+  const ranks = new Map<string, number>()
+  for (const { group, groupPriorityMinimum } of rankedVersions(discovered))
+    ranks.set(group, Math.max(ranks.get(group) ?? 0, groupPriorityMinimum))
+  ranks.delete('')
+  return [...ranks].sort(([a, left], [b, right]) => right - left || byText(a, b)).map(([group]) => group)
 }
 
-/** Returns the versions of a group: stable before beta before alpha, higher numbers first. */
-export function versionsOf(definitions: Definitions, group: string): string[] {
-  const found = definitions.filter((definition) => definition.group === group).map(({ version }) => version)
-  return [...new Set(found)].sort(compareVersions)
+/** Returns the versions of a group: by priority, then stable before beta before alpha, higher numbers first. */
+function versionsOf(discovered: Discovered, group: string): string[] {
+  return rankedVersions(discovered)
+    .filter((one) => one.group === group)
+    .sort((a, b) => b.versionPriority - a.versionPriority || compareVersions(a.version, b.version))
+    .map(({ version }) => version)
+}
+
+/** Each group version once. Another server's stands in for our own. */
+function rankedVersions({ definitions, remote }: Discovered): (GroupVersion & Priorities)[] {
+  const found = new Map<string, GroupVersion & Priorities>()
+  for (const one of remote) found.set(apiVersionOf(one), one)
+  for (const { group, version } of definitions) {
+    const id = apiVersionOf({ group, version })
+    if (!found.has(id)) found.set(id, { group, version, ...localPriorities(group, version) })
+  }
+  return [...found.values()]
 }
 
 const stages = ['', 'beta', 'alpha']
@@ -72,28 +70,28 @@ export const apiVersions = (serverAddress: string) => ({
   serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
 })
 
-function groupEntry(definitions: Definitions, group: string) {
-  const versions = versionsOf(definitions, group).map((version) => ({
+function groupEntry(discovered: Discovered, group: string) {
+  const versions = versionsOf(discovered, group).map((version) => ({
     groupVersion: apiVersionOf({ group, version }),
     version,
   }))
   return { name: group, versions, preferredVersion: versions[0] }
 }
 
-export const apiGroupList = (definitions: Definitions) => ({
+export const apiGroupList = (discovered: Discovered) => ({
   kind: 'APIGroupList',
   apiVersion: 'v1',
-  groups: groupsOf(definitions).map((group) => groupEntry(definitions, group)),
+  groups: groupsOf(discovered).map((group) => groupEntry(discovered, group)),
 })
 
-export const apiGroup = (definitions: Definitions, group: string) => ({
+export const apiGroup = (discovered: Discovered, group: string) => ({
   kind: 'APIGroup',
   apiVersion: 'v1',
-  ...groupEntry(definitions, group),
+  ...groupEntry(discovered, group),
 })
 
 /** `GET /api/v1` and `/apis/<group>/<version>`; the core list has no apiVersion. */
-export function apiResourceList(definitions: Definitions, group: string, version: string) {
+export function apiResourceList({ definitions }: Discovered, group: string, version: string) {
   const resources = definitions
     .filter((definition) => definition.group === group && definition.version === version)
     .sort(byPlural)
@@ -144,24 +142,24 @@ const storageVersionHash = ({
     .toString('base64')
 
 /** The aggregated form: of the core group, or of all named ones. */
-export function aggregatedDiscovery(definitions: Definitions, which: 'core' | 'named') {
-  const groups = which === 'core' ? [''] : groupsOf(definitions)
+export function aggregatedDiscovery(discovered: Discovered, which: 'core' | 'named') {
+  const groups = which === 'core' ? [''] : groupsOf(discovered)
   return {
     kind: 'APIGroupDiscoveryList',
     apiVersion: 'apidiscovery.k8s.io/v2',
     metadata: {},
     items: groups.map((group) => ({
       metadata: group === '' ? {} : { name: group },
-      versions: versionsOf(definitions, group).map((version) => ({
-        version,
-        resources: definitions
-          .filter((definition) => definition.group === group && definition.version === version)
-          .sort(byPlural)
-          .map(discoveryEntry),
-        freshness: 'Current',
-      })),
+      versions: versionsOf(discovered, group).map((version) => versionEntry(discovered, { group, version })),
     })),
   }
+}
+
+function versionEntry({ definitions, remote }: Discovered, { group, version }: GroupVersion) {
+  const isSame = (other: GroupVersion): boolean => other.group === group && other.version === version
+  const elsewhere = remote.find(isSame)
+  if (elsewhere) return { version, resources: elsewhere.resources, freshness: elsewhere.freshness }
+  return { version, resources: definitions.filter(isSame).sort(byPlural).map(discoveryEntry), freshness: 'Current' }
 }
 
 function discoveryEntry(definition: ResourceDefinition) {

@@ -1,33 +1,46 @@
 /** `/api` and `/apis` with what is below them that is no resource. Documents are made once per state of the catalog. */
 import { createHash } from 'node:crypto'
 import { resourceNotFound } from '../../../shared/api/status/status-errors.ts'
+import type { Aggregation } from '../../aggregation/aggregation.ts'
 import type { Catalog } from '../../registry/catalog.ts'
 import { assertAcceptable, encodingFor, type Negotiated, parseAccept, unknownShape } from '../encode/negotiation.ts'
 import { sendJson, sendNothing } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
 import { notFound } from '../resources/resource-routes.ts'
 import { type PathRoutes, reading } from '../routing/paths.ts'
-import { aggregatedDiscovery, apiGroup, apiGroupList, apiResourceList, apiVersions } from './documents.ts'
+import {
+  aggregatedDiscovery,
+  apiGroup,
+  apiGroupList,
+  apiResourceList,
+  apiVersions,
+  type Discovered,
+} from './documents.ts'
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
 const DISCOVERY_GROUP = 'apidiscovery.k8s.io'
 
-/** Documents by name, until the catalog changes. */
+/** Documents by name, until what is served changes. */
 class Documents {
   readonly #catalog: Catalog
+  readonly #aggregation: Aggregation
   #generation = -1
   #texts = new Map<string, { json: string; etag: string }>()
-  constructor(catalog: Catalog) {
+  constructor(catalog: Catalog, aggregation: Aggregation) {
     this.#catalog = catalog
+    this.#aggregation = aggregation
   }
-  get(name: string, make: (definitions: ReturnType<Catalog['definitions']>) => object): { json: string; etag: string } {
-    if (this.#generation !== this.#catalog.generation) {
+  get(name: string, make: (discovered: Discovered) => object): { json: string; etag: string } {
+    // Both only rise.
+    const generation = this.#catalog.generation + this.#aggregation.generation
+    if (this.#generation !== generation) {
       this.#texts = new Map()
-      this.#generation = this.#catalog.generation
+      this.#generation = generation
     }
     let text = this.#texts.get(name)
     if (!text) {
-      const json = JSON.stringify(make(this.#catalog.definitions()))
+      const discovered = { definitions: this.#catalog.definitions(), remote: this.#aggregation.served() }
+      const json = JSON.stringify(make(discovered))
       text = { json, etag: `"${createHash('sha512').update(json).digest('hex').toUpperCase()}"` }
       this.#texts.set(name, text)
     }
@@ -59,24 +72,18 @@ function plainForm(accept: string | undefined): Negotiated {
   return { encoding: encodingFor(plain) }
 }
 
-export function discoveryRoutes(catalog: Catalog, serverAddress: () => string): PathRoutes[] {
-  const documents = new Documents(catalog)
+export function discoveryRoutes(catalog: Catalog, aggregation: Aggregation, serverAddress: () => string): PathRoutes[] {
+  const documents = new Documents(catalog, aggregation)
   const aggregated = (exchange: Exchange, which: 'core' | 'named'): boolean => {
     if (!wantsAggregated(exchange.request.headers.accept)) return false
-    const { json, etag } = documents.get(`aggregated ${which}`, (definitions) =>
-      aggregatedDiscovery(definitions, which),
-    )
+    const { json, etag } = documents.get(`aggregated ${which}`, (discovered) => aggregatedDiscovery(discovered, which))
     const headers = { etag, vary: 'Accept', 'cache-control': 'public', 'content-type': AGGREGATED }
     if (exchange.request.headers['if-none-match'] === etag) {
       sendNothing(exchange, 304, headers)
     } else sendJson(exchange, { status: 200, json, headers })
     return true
   }
-  const legacy = (
-    exchange: Exchange,
-    name: string,
-    make: (definitions: ReturnType<Catalog['definitions']>) => object,
-  ): void =>
+  const legacy = (exchange: Exchange, name: string, make: (discovered: Discovered) => object): void =>
     sendJson(
       exchange,
       { status: 200, json: documents.get(name, make).json },
@@ -84,7 +91,7 @@ export function discoveryRoutes(catalog: Catalog, serverAddress: () => string): 
     )
   const resourceList = (exchange: Exchange, group: string, version: string) => {
     if (catalog.hasVersion(group, version))
-      return legacy(exchange, `list ${group}/${version}`, (definitions) => apiResourceList(definitions, group, version))
+      return legacy(exchange, `list ${group}/${version}`, (discovered) => apiResourceList(discovered, group, version))
     if (catalog.hasGroup(group)) throw resourceNotFound()
     notFound(exchange)
   }
@@ -105,8 +112,8 @@ export function discoveryRoutes(catalog: Catalog, serverAddress: () => string): 
       paths: {
         '': (exchange) => aggregated(exchange, 'named') || legacy(exchange, 'groups', apiGroupList),
         '/:group': (exchange, { group = '' }) => {
-          if (group === '' || !catalog.hasGroup(group)) return notFound(exchange)
-          legacy(exchange, `group ${group}`, (definitions) => apiGroup(definitions, group))
+          if (group === '' || !(catalog.hasGroup(group) || aggregation.hasGroup(group))) return notFound(exchange)
+          legacy(exchange, `group ${group}`, (discovered) => apiGroup(discovered, group))
         },
         '/:group/:version': (exchange, { group = '', version = '' }) => resourceList(exchange, group, version),
       },

@@ -1,3 +1,4 @@
+import type { Aggregation } from '../../aggregation/aggregation.ts'
 import type { ApiServerConfig } from '../../config.ts'
 import type { ApiContext } from '../api-context.ts'
 import { discoveryRoutes } from '../discovery/routes.ts'
@@ -41,6 +42,7 @@ const flagsOf = ({ host, port, serviceCidr, featureGates, corsAllowedOrigins = [
 
 export interface PathParts {
   api: ApiContext
+  aggregation: Aggregation
   config: ApiServerConfig
   beside: BesideHandles
   requests: RequestMetrics
@@ -52,12 +54,21 @@ export interface PathParts {
 }
 
 /** Returns the routes of all paths that are served and are not resources. */
-export function wellKnownPaths({ api, config, beside, requests, sources, watchdog, address }: PathParts): PathRoutes[] {
+export function wellKnownPaths({
+  api,
+  aggregation,
+  config,
+  beside,
+  requests,
+  sources,
+  watchdog,
+  address,
+}: PathParts): PathRoutes[] {
   const { catalog, registry, clock, tokens } = api
   const etcd = () => registry.storage.trouble?.()
   return [
     ...indexRoutes(catalog, listed),
-    ...discoveryRoutes(catalog, address),
+    ...discoveryRoutes(catalog, aggregation, address),
     openapiRoute(catalog),
     ...tokenIssuerRoutes(tokens),
     versionRoute(config.kubernetesVersion),

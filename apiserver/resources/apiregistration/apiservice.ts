@@ -1,6 +1,5 @@
-import type { V1APIService } from '@kubernetes/client-node'
-import type { WithMeta } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
+import { type APIService, apiServiceName, localCondition } from '../../aggregation/api-service.ts'
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import { invalid, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
@@ -8,9 +7,7 @@ import { dns1035Label, dns1123Subdomain, portNumber } from '../../validation/nam
 import { reject } from '../parts/messages.ts'
 import { plain } from '../parts/plain.ts'
 
-type APIService = WithMeta<V1APIService>
-
-/** Group-versions that another server would serve: kept and shown; requests are not passed on. */
+/** An APIService says who serves a group version: this server, or the server behind a Service. */
 export const apiservice = plain<APIService>({
   group: 'apiregistration.k8s.io',
   schemaPackage: 'io.k8s.kube-aggregator.pkg.apis.apiregistration',
@@ -34,11 +31,14 @@ export const apiservice = plain<APIService>({
   strategy: {
     unqualifiedFinalizers: true,
     nameRuleOf: (object) => (name) => {
-      const expected = nameOf(object)
+      const { group = '', version = '' } = object.spec ?? {}
+      const expected = apiServiceName({ group, version })
       return name === expected ? [] : [`must be \`spec.version+"."+spec.group\`: ${JSON.stringify(expected)}`]
     },
     prepareForCreate(object, { nowMs }) {
-      object.status = object.spec?.service ? {} : { conditions: [{ ...local, lastTransitionTime: toTime(nowMs) }] }
+      object.status = object.spec?.service
+        ? {}
+        : { conditions: [{ ...localCondition, lastTransitionTime: toTime(nowMs) }] }
     },
     applyDefaults({ spec }) {
       if (spec?.service) spec.service.port ??= 443
@@ -60,16 +60,6 @@ function availableText(status: APIService['status']): string {
   if (!found) return 'Unknown'
   return found.status === 'True' ? 'True' : `${found.status} (${found.reason ?? ''})`
 }
-
-/** The server itself serves it. */
-const local = {
-  type: 'Available',
-  status: 'True',
-  reason: 'Local',
-  message: 'Local APIServices are always available',
-}
-
-const nameOf = ({ spec }: APIService): string => `${spec?.version ?? ''}.${spec?.group ?? ''}`
 
 function validate({ spec }: APIService, errors: FieldErrors): void {
   const { group = '', version = '', groupPriorityMinimum = 0, versionPriority = 0 } = spec ?? {}
