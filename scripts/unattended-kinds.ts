@@ -1,6 +1,5 @@
 /** Kinds whose objects are kept as a real server keeps them, and what is not done about them. */
 const nothingActs = 'no control loop acts on it'
-const stored = 'stored, not enforced'
 
 export const unattended: Readonly<Record<string, string>> = {
   'autoscaling/HorizontalPodAutoscaler': nothingActs,
@@ -15,6 +14,4 @@ export const unattended: Readonly<Record<string, string>> = {
   'networking.k8s.io/ServiceCIDR': 'no addresses are taken from it',
   'resource.k8s.io/ResourceClaim': 'no devices are allocated',
   'resource.k8s.io/ResourceClaimTemplate': 'no claims are made of it',
-  'admissionregistration.k8s.io/MutatingAdmissionPolicy': stored,
-  'admissionregistration.k8s.io/MutatingAdmissionPolicyBinding': stored,
 }

@@ -24,7 +24,7 @@ export interface AdmissionContext {
   lookupAll: LookupAll
   access: Access
   chargeQuota: ChargeQuota
-  webhooks: WebhooksContext
+  webhooks: Omit<WebhooksContext, 'access'>
   nowMs(): number
   /** Returns a number from 0 up to, but not including, 1. Generated names use it. */
   random(): number
@@ -38,7 +38,8 @@ export function admissionPlugins(
   { lookup, lookupAll, access, chargeQuota, webhooks, nowMs, random }: AdmissionContext,
   disabled: readonly string[] = [],
 ): AdmissionPlugin[] {
-  const { MutatingAdmissionWebhook, ValidatingAdmissionWebhook } = webhookPlugins(webhooks)
+  const { MutatingAdmissionWebhook, ValidatingAdmissionWebhook } = webhookPlugins({ ...webhooks, access })
+  const { MutatingAdmissionPolicy, ValidatingAdmissionPolicy } = policyPlugins({ ...webhooks, lookupAll, access })
   const plugins: Record<string, AdmissionPlugin> = {
     NamespaceLifecycle: namespaceLifecycle(lookup),
     LimitRanger: limitRanger(lookupAll),
@@ -56,8 +57,9 @@ export function admissionPlugins(
     CertificateSigning: certificateSigning(access),
     CertificateSubjectRestriction: certificateSubjectRestriction,
     DefaultIngressClass: defaultIngressClass(lookupAll),
+    MutatingAdmissionPolicy,
     MutatingAdmissionWebhook,
-    ...policyPlugins({ ...webhooks, lookupAll }),
+    ValidatingAdmissionPolicy,
     ValidatingAdmissionWebhook,
     ResourceQuota: resourceQuota(lookupAll, chargeQuota, nowMs),
   }

@@ -45,6 +45,13 @@ export interface MapExpr extends Base {
   kind: 'map'
   entries: { key: Expr; value: Expr; optional: boolean }[]
 }
+/** `Name{field: value}`: an object of a type that the environment declares. */
+export interface StructExpr extends Base {
+  kind: 'struct'
+  name: string
+  /** `at` is the colon behind the field's name. */
+  fields: { name: string; value: Expr; optional: boolean; at: number }[]
+}
 /** A fold over a list's items or a map's keys; with `second`, over indexes and items, or keys and values. */
 export interface Comprehension extends Base {
   kind: 'comprehension'
@@ -75,7 +82,7 @@ export interface Let extends Base {
   value: Expr
   body: Expr
 }
-export type Expr = Literal | Ident | Select | Call | List | MapExpr | Comprehension | Bind | Let
+export type Expr = Literal | Ident | Select | Call | List | MapExpr | StructExpr | Comprehension | Bind | Let
 
 /**
  * The accumulator variable of expanded macros has this name. No expression can use the name: it is not a valid

@@ -4,11 +4,13 @@ import {
   type Call,
   type Comprehension,
   type Expr,
+  type Ident,
   type Let,
   type List,
   type MapExpr,
   qualifiedName,
   type Select,
+  type StructExpr,
 } from './ast.ts'
 import type { Functions, Overload } from './overloads.ts'
 import type { Problem } from './source-error.ts'
@@ -44,6 +46,9 @@ import {
 import { typeOfLiteral } from './values.ts'
 
 export type Variables = ReadonlyMap<string, CelType>
+/** Returns the type of objects that expressions make by this name; undefined if there is none. */
+export type StructTypes = (name: string) => CelType | undefined
+export const noStructs: StructTypes = () => undefined
 
 /** Names that are values of type type. */
 export const TYPE_NAMES: ReadonlyMap<string, CelType> = new Map([
@@ -70,8 +75,9 @@ export function check(
   expr: Expr,
   variables: Variables,
   functions: Functions,
+  structs: StructTypes = noStructs,
 ): { type: CelType; problems: Problem[]; used: Set<string> } {
-  const checker = new Checker(variables, functions)
+  const checker = new Checker(variables, functions, structs)
   const type = checker.check(expr)
   checker.finish()
   return { type: substitute(checker.bindings, type, DYN), problems: checker.problems, used: checker.used }
@@ -84,14 +90,16 @@ class Checker {
   readonly used = new Set<string>()
   readonly #variables: Variables
   readonly #functions: Functions
+  readonly #structs: StructTypes
   readonly #scopes: Map<string, CelType>[] = []
   readonly #checked: Expr[] = []
   #free = 0
   #mayMix = false
 
-  constructor(variables: Variables, functions: Functions) {
+  constructor(variables: Variables, functions: Functions, structs: StructTypes) {
     this.#variables = variables
     this.#functions = functions
+    this.#structs = structs
   }
 
   check(expr: Expr): CelType {
@@ -120,6 +128,8 @@ class Checker {
         return this.#list(expr)
       case 'map':
         return this.#map(expr)
+      case 'struct':
+        return this.#struct(expr)
       case 'comprehension':
         return this.#comprehension(expr)
       case 'bind':
@@ -147,8 +157,14 @@ class Checker {
       this.used.add(name)
       return variable
     }
-    const named = TYPE_NAMES.get(name)
+    const named = TYPE_NAMES.get(name) ?? this.#structs(name)
     return named && typeOf(named)
+  }
+
+  /** A variable, or a type of objects, whose name has dots. */
+  #whole(name: string): CelType | undefined {
+    const [first = ''] = name.split('.')
+    return this.#scopes.some((scope) => scope.has(first)) ? undefined : this.#variable(name)
   }
 
   #now(type: CelType): CelType {
@@ -161,6 +177,11 @@ class Checker {
   #select(expr: Select): CelType {
     const qualified = expr.test === true ? undefined : qualifiedName(expr)
     if (qualified !== undefined && TYPE_NAMES.has(qualified)) return typeOf(TYPE_NAMES.get(qualified)!)
+    const whole = qualified === undefined ? undefined : this.#whole(qualified)
+    if (whole !== undefined) {
+      becomeName(expr, qualified!)
+      return whole
+    }
     const operand = this.#now(this.check(expr.operand))
     const field = this.#field(unwrapped(operand), expr)
     if (expr.test === true) return BOOL
@@ -254,6 +275,24 @@ class Checker {
     }
     return mapOf(keys ?? this.#newParam(), values ?? this.#newParam())
   }
+  #struct({ name, fields, at }: StructExpr): CelType {
+    const named = this.#variable(name)
+    if (named === undefined) return this.#undeclared(name, at)
+    let type = ERROR
+    if (named.kind !== 'type') this.#problem(`'${named.name}' is not a type`, at)
+    else if (named.params[0]!.kind === 'struct') type = named.params[0]!
+    else this.#problem(`'${named.params[0]!.name}' is not a message type`, at)
+    for (const field of fields) {
+      const given = this.#entryType(field.value, field.optional)
+      const wanted = type.fields?.get(field.name) ?? this.#problem(`undefined field '${field.name}'`, field.at)
+      if (!isAssignable(this.bindings, wanted, given)) this.#wrongField(field, wanted, given)
+    }
+    return type
+  }
+  #wrongField({ name, at }: { name: string; at: number }, wanted: CelType, given: CelType): void {
+    const [declared, provided] = [wanted, given].map((type) => printType(this.#now(type)))
+    this.#problem(`expected type of field '${name}' is '${declared}' but provided type is '${provided}'`, at)
+  }
   #entryType(expr: Expr, optional: boolean): CelType {
     const type = this.check(expr)
     if (!optional || isDyn(type)) return type
@@ -333,6 +372,14 @@ class Checker {
       )
     return type
   }
+}
+
+/** What was parsed as a selection is the name of a variable. */
+function becomeName(expr: Select, name: string): void {
+  const { at } = expr
+  for (const key of Object.keys(expr)) Reflect.deleteProperty(expr, key)
+  const ident: Ident = { kind: 'ident', name, at }
+  Object.assign(expr, ident)
 }
 
 const isFormat = ({ name, target }: Call): boolean => name === 'format' && target !== undefined

@@ -61,7 +61,7 @@ export class Functions {
 
 function addOverload(byName: Map<string, Overload[]>, signature: string, run: Run): void {
   const [, target, name = '', parameters = '', result = ''] =
-    /^(?:([\w<>, ]+)\.)??((?:(?:sets|strings|optional|format|ip|lists|cel)\.)?[^\s.(]+)\((.*)\): (.+)$/.exec(
+    /^(?:([\w<>, ]+)\.)??((?:(?:sets|strings|optional|format|ip|lists|cel|jsonpatch)\.)?[^\s.(]+)\((.*)\): (.+)$/.exec(
       signature,
     ) ?? []
   const params = splitTypes(parameters).map(parseType)

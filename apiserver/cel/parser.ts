@@ -1,4 +1,4 @@
-import { type Call, type Expr, qualifiedName } from './ast.ts'
+import { type Call, type Expr, qualifiedName, type StructExpr } from './ast.ts'
 import { type Token, tokensOf } from './lexer.ts'
 import { expandMacro } from './macros.ts'
 import { type Problem, SyntaxProblem } from './source-error.ts'
@@ -163,13 +163,26 @@ class Parser {
     return this.#macroOr({ kind: 'call', name, target: operand, args: this.#arguments(), at: open.at })
   }
 
-  /** `Name{field: value}`: a server declares no messages. */
+  /** `Name{field: value}` */
   #message(name: Expr): Expr {
     const qualified = this.#token.kind === '{' ? qualifiedName(name) : undefined
     if (qualified === undefined) return name
-    const { at } = this.#map()
-    this.problems.push({ text: `undeclared reference to '${qualified}' (in container '')`, at })
-    return name
+    const { at } = this.#take()
+    const fields: StructExpr['fields'] = []
+    let expected = "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}"
+    if (this.#accept(',') !== undefined) expected = "'}'"
+    while (this.#accept('}') === undefined) {
+      const optional = this.#accept('?') !== undefined
+      if (this.#token.kind !== 'name' || this.#token.text === 'in' || LITERALS.has(this.#token.text))
+        this.#unexpected(expected)
+      expected = "{'}', '?', IDENTIFIER, ESC_IDENTIFIER}"
+      const { text } = this.#take()
+      const colon = this.#token.at
+      this.#expect(':')
+      fields.push({ name: text, value: this.#expression(), optional, at: colon })
+      if (this.#accept(',') === undefined && this.#token.kind !== '}') this.#unexpected("{'}', ','}")
+    }
+    return { kind: 'struct', name: qualified, fields, at }
   }
 
   #noField(): never {

@@ -10,15 +10,27 @@ import {
   type List,
   type MapExpr,
   type Select,
+  type StructExpr,
 } from './ast.ts'
 import { TYPE_NAMES } from './checker.ts'
 import { comparisonCost, equalityCost, membershipCost, type RunCost, runCost } from './cost/actual.ts'
-import { LIST, MAP } from './cost-units.ts'
+import { LIST, MAP, STRUCT } from './cost-units.ts'
 import { CelError, noSuchOverload } from './errors.ts'
 import { type Budget, charge, forgive, metered } from './meter.ts'
 import type { Overload, Run } from './overloads.ts'
 import type { CelType } from './types.ts'
-import { compare, equal, fits, mapKey, Optional, StructValue, TypeValue, typeOfValue, Uint } from './values.ts'
+import {
+  compare,
+  equal,
+  fits,
+  MadeObject,
+  mapKey,
+  Optional,
+  StructValue,
+  TypeValue,
+  typeOfValue,
+  Uint,
+} from './values.ts'
 
 /** What an expression sees while it runs. */
 interface Frame {
@@ -55,6 +67,8 @@ class Compiler {
         return this.#list(expr)
       case 'map':
         return this.#map(expr)
+      case 'struct':
+        return this.#struct(expr)
       case 'comprehension':
         return this.#comprehension(expr)
       case 'bind':
@@ -175,6 +189,22 @@ class Compiler {
     }
   }
 
+  #struct({ fields, type }: StructExpr): Step {
+    const steps = fields.map(({ name, value, optional }) => ({ name, step: this.compile(value), optional }))
+    return (frame) => {
+      charge(STRUCT)
+      const values = new Map<string, unknown>()
+      for (const { name, step, optional } of steps) {
+        const value = step(frame)
+        if (!optional) values.set(name, value)
+        else if (!(value instanceof Optional)) throw noSuchOverload()
+        else if (value.present) values.set(name, value.value)
+        else values.delete(name)
+      }
+      return new MadeObject(type!, values)
+    }
+  }
+
   #comprehension(expr: Comprehension): Step {
     const range = this.compile(expr.range)
     const init = this.#initial(expr.init)
@@ -286,14 +316,12 @@ function eachOf(range: unknown, two: boolean, visit: (first: unknown, second: un
 /** undefined: it is not there. */
 function lookUp(value: unknown, field: string): unknown {
   if (value instanceof StructValue) return value.get(field)
-  if (value instanceof Map) return value.get(field)
-  throw noSuchOverload()
+  return value instanceof Map ? value.get(field) : undefined
 }
 function isSet(value: unknown, field: string): boolean {
   if (value instanceof StructValue) return value.has(field)
   if (value instanceof Map) return value.has(field)
-  if (value instanceof Optional) return value.present && isSet(value.value, field)
-  throw noSuchOverload()
+  return value instanceof Optional && value.present && isSet(value.value, field)
 }
 function optionally(value: unknown, find: (inner: unknown) => unknown): Optional {
   if (value instanceof Optional && !value.present) return Optional.none

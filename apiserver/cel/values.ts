@@ -83,6 +83,30 @@ export abstract class StructValue {
   abstract get size(): number
 }
 
+/** An object that an expression has made. */
+export class MadeObject extends StructValue {
+  readonly type: CelType
+  readonly fields: ReadonlyMap<string, unknown>
+
+  constructor(type: CelType, fields: ReadonlyMap<string, unknown>) {
+    super()
+    this.type = type
+    this.fields = fields
+  }
+  get size(): number {
+    return this.fields.size
+  }
+  has(field: string): boolean {
+    return this.fields.has(field)
+  }
+  names(): string[] {
+    return [...this.fields.keys()]
+  }
+  protected value(field: string): unknown {
+    return this.fields.get(field)
+  }
+}
+
 export const floorDiv = (value: bigint, by: bigint): bigint => {
   const quotient = value / by
   return value % by !== 0n && value < 0n !== by < 0n ? quotient - 1n : quotient
@@ -151,7 +175,7 @@ const numberOf = (value: unknown): bigint | number | undefined =>
 export function equal(left: unknown, right: unknown): boolean {
   if (typeof left === 'string' && typeof right === 'string' && left.length === right.length && left.length >= LONG)
     charge(left.length / LONG)
-  if (left === right) return true
+  if (left === right && !(left instanceof OpaqueValue)) return true
   if (typeof left === 'string' || typeof left === 'boolean' || left === null || right === null) return false
   const number = numberOf(left)
   if (number !== undefined) {

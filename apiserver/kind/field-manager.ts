@@ -7,6 +7,7 @@ import { ConversionError, type KindVersions, type ManagedKind } from '../patch/m
 import { builtInType } from '../patch/structured-merge/built-in.ts'
 import { maxManagedFields, TooManyFields } from '../patch/structured-merge/field-count.ts'
 import { fieldPaths, union } from '../patch/structured-merge/fields.ts'
+import type { Type } from '../patch/structured-merge/schema.ts'
 import { equals, type JsonMap } from '../values/json-map.ts'
 import { defaultResetFields } from './reset-fields.ts'
 import type { ResourceDefinition } from './resource-definition.ts'
@@ -22,6 +23,9 @@ function managedKind(definition: ResourceDefinition): ManagedKind {
   }
   return kind
 }
+
+/** Returns the type of a resource's objects for structured merge. */
+export const mergeType = (definition: ResourceDefinition): Type => managedKind(definition).type
 
 function builtInKind(definition: ResourceDefinition): ManagedKind {
   const { kind, schema, subresources, resetFields, statusKeepsMetadata = false } = definition

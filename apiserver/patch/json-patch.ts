@@ -17,6 +17,8 @@ export interface JsonPatchOperation {
  * webhooks' owners are.
  */
 export class JsonPatchError extends Error {}
+/** A `test` operation found another value. */
+export class JsonPatchTestFailed extends JsonPatchError {}
 
 type Json = Record<string, unknown> | unknown[]
 
@@ -87,7 +89,7 @@ function applyOperation(
       break
     case 'test':
       if (!isDeepStrictEqual(read(target) ?? null, value))
-        throw new JsonPatchError(`testing value ${path} failed: test failed`)
+        throw new JsonPatchTestFailed(`testing value ${path} failed: test failed`)
       break
     default:
       throw new JsonPatchError(`Unexpected kind: ${op}`)

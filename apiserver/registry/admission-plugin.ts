@@ -20,7 +20,7 @@ export interface AdmissionAttributes {
   options?: OperationOptions
   /** The kind that clients see at the subresource, if it is not the object's own. */
   view?: AdmissionView
-  /** Set by plugins that call webhooks, and call them again for later changes. */
+  /** Set by plugins that ask webhooks or policies, and ask them again after later changes. */
   reinvocation?: Reinvocation
   warn(text: string): void
 }
@@ -47,13 +47,10 @@ export interface AdmissionView {
 /** Tracks for one request whether its mutating plugins must be asked a second time. */
 export interface Reinvocation {
   isSecondRound: boolean
-  /** A webhook has changed the object. */
+  /** A webhook or policy has changed the object. */
   isNeeded: boolean
-  /** `willing` names the webhooks that may be asked again, `wanted` those of them that must be. */
-  readonly willing: Set<string>
-  readonly wanted: Set<string>
-  /** The object as the last webhook returned it. */
-  lastOutput?: string
+  /** Holds, by the names of plugins, what each keeps from one round to the next. */
+  readonly plugins: Map<string, unknown>
 }
 
 /**

@@ -19,6 +19,7 @@ export const notSupported = (field: string, value: unknown, supported: readonly 
   detail: `supported values: ${supported.map((name) => JSON.stringify(name)).join(', ')}`,
 })
 export const forbidden = (field: string, detail: string): FieldError => ({ type: 'FieldValueForbidden', field, detail })
+export const internal = (field: string, detail: string): FieldError => ({ type: 'InternalError', field, detail })
 export const duplicate = (field: string, value: unknown): FieldError => ({
   type: 'FieldValueDuplicate',
   field,

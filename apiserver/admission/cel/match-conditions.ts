@@ -1,7 +1,13 @@
 import { parseExact, toJson } from '../../../shared/api/json/exact-json.ts'
 import { convertDyn } from '../../cel/json-values.ts'
 import { Budget } from '../../cel/meter.ts'
-import { compileExpression, conditionVariables, OutOfBudget, type Variables } from '../../cel/request-expression.ts'
+import {
+  compileExpression,
+  OutOfBudget,
+  type Scope,
+  type Variables,
+  webhookScope,
+} from '../../cel/request-expression.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { requestOf } from '../admission-review.ts'
@@ -20,6 +26,7 @@ export async function requestVariables(
     object: convertDyn(plainValue(object)),
     oldObject: convertDyn(plainValue(oldObject)),
     request: convertDyn(plainValue(requestOf(attributes, matched, ''))),
+    namespaceObject: null,
   }
 }
 
@@ -34,13 +41,13 @@ export function allHold(
   conditions: readonly { expression: string }[],
   variables: Variables,
   celSteps: number,
-  names: readonly string[] = conditionVariables,
+  scope: Scope = webhookScope,
 ): boolean {
   const problems: string[] = []
   const budget = Budget.forConditions(celSteps)
   for (const { expression } of conditions) {
     try {
-      const holds = compileExpression(expression, 'bool', names).evaluate(variables, budget)
+      const holds = compileExpression(expression.trim(), 'bool', scope).evaluate(variables, budget)
       if (holds !== true) return false
     } catch (error) {
       if (error instanceof OutOfBudget) throw error
@@ -51,8 +58,8 @@ export function allHold(
   throw new Error(problems.length === 1 ? problems.join('') : `[${problems.join(', ')}]`)
 }
 
-/** Returns the first line of an error's message, beginning in lower case like Go's errors. */
+/** Returns the first line of an error's message. */
 export function celError(error: unknown): string {
   const [text = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
-  return text.charAt(0).toLowerCase() + text.slice(1)
+  return text
 }

@@ -31,16 +31,23 @@ export function collectParams(
 ): (KubeObject | null)[] {
   if (!paramKind || !paramRef) return [null]
   const { apiVersion, kind } = paramKind
-  const definition = definitions().find((other) => other.kind === kind && apiVersionOf(other) === apiVersion)
-  if (!definition) {
-    const [version = '', group = ''] = apiVersion.split('/').reverse()
-    throw new Error(`paramKind kind \`${group ? `${group}/` : '/'}${version}, Kind=${kind}\` not known`)
-  }
+  const definition = paramDefinition({ definitions }, paramKind)
   const where = namespaceOfParams(definition, paramRef, namespace)
   const found = find({ lookup, lookupAll }, definition, { paramRef, namespace: where })
   if (found.length === 0 && paramRef.parameterNotFoundAction === 'Deny')
     throw new Error('no params found for policy binding with `Deny` parameterNotFoundAction')
   return found.map((object) => ({ kind, apiVersion, ...object }))
+}
+
+/** Returns the resource of params. Throws an Error in upstream's words if there is none. */
+export function paramDefinition(
+  { definitions }: Pick<ParamContext, 'definitions'>,
+  { apiVersion, kind }: { apiVersion: string; kind: string },
+): ResourceDefinition {
+  const found = definitions().find((other) => other.kind === kind && apiVersionOf(other) === apiVersion)
+  if (found) return found
+  const version = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`
+  throw new Error(`failed to find resource referenced by paramKind: '${version}, Kind=${kind}'`)
 }
 
 function namespaceOfParams(

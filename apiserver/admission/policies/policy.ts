@@ -16,6 +16,21 @@ export interface ValidatingAdmissionPolicy extends KubeObject {
     validations?: Validation[]
   }
 }
+/** Describes a MutatingAdmissionPolicy, likewise. */
+export interface MutatingAdmissionPolicy extends KubeObject {
+  spec: Omit<ValidatingAdmissionPolicy['spec'], 'validations'> & {
+    mutations?: Mutation[]
+    reinvocationPolicy: 'Never' | 'IfNeeded'
+  }
+}
+export interface Mutation {
+  patchType: 'ApplyConfiguration' | 'JSONPatch'
+  applyConfiguration?: { expression: string }
+  jsonPatch?: { expression: string }
+}
+export interface MutatingAdmissionPolicyBinding extends KubeObject {
+  spec: Omit<ValidatingAdmissionPolicyBinding['spec'], 'validationActions'>
+}
 export interface Variable {
   name: string
   expression: string

@@ -1,8 +1,10 @@
 import type { StatusError } from '../../../shared/api/status/status-error.ts'
 import { forbidden } from '../../../shared/api/status/status-errors.ts'
+import type { Access } from '../../auth/access.ts'
 import { convertDyn } from '../../cel/json-values.ts'
 import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission-plugin.ts'
 import type { WorkLimits } from '../../work-limits.ts'
+import { authorizerVariables } from '../cel/authorizer.ts'
 import { plainValue, requestVariables } from '../cel/match-conditions.ts'
 import type { Candidate, Candidates, Matching } from '../webhooks/candidates.ts'
 import { isExempt } from '../webhooks/rules.ts'
@@ -10,7 +12,7 @@ import { namespaceObject, namespaceOf } from '../webhooks/selectors.ts'
 import { type Violation, violations } from './evaluate.ts'
 import { evaluable } from './exclusions.ts'
 import { type MatchContext, matchResources } from './match-resources.ts'
-import { collectParams, type ParamContext } from './params.ts'
+import { collectParams, type ParamContext, paramDefinition } from './params.ts'
 import type { ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from './policy.ts'
 
 /** A policy is in force once a binding names it. */
@@ -21,6 +23,7 @@ export interface BoundPolicy extends Matching {
 
 export interface PolicyContext extends MatchContext, ParamContext {
   limits: WorkLimits
+  access: Access
   candidates: Candidates<BoundPolicy>
 }
 
@@ -66,6 +69,7 @@ async function ask(
   let matched: ReturnType<typeof matchResources>
   try {
     matched = matchResources(matchConstraints, attributes, context)
+    if (matched && paramKind) paramDefinition(context, paramKind)
   } catch (error) {
     return misconfigured('policy', error)
   }
@@ -73,7 +77,7 @@ async function ask(
   const known = {
     ...(await requestVariables(attributes, matched)),
     namespaceObject: convertDyn(plainValue(namespaceObject(attributes, context.lookup) ?? null)),
-    authorizer: null,
+    ...authorizerVariables(context.access, attributes, namespaceOf(attributes)),
   }
   return bindings.flatMap((binding) => {
     const { matchResources: match, paramRef, validationActions } = binding.spec

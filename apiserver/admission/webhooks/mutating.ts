@@ -2,8 +2,9 @@ import { toJson } from '../../../shared/api/json/exact-json.ts'
 import { internalError } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
-import type { AdmissionAttributes, AdmissionPlugin, Reinvocation } from '../../registry/admission-plugin.ts'
+import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission-plugin.ts'
 import type { WorkLimits } from '../../work-limits.ts'
+import { Invocations } from '../reinvocation.ts'
 import { applies } from './applies.ts'
 import { callWebhook } from './call-webhook.ts'
 import type { WebhookCandidate } from './candidates.ts'
@@ -37,32 +38,16 @@ async function askAll(
   attributes: AdmissionAttributes,
   candidates: readonly WebhookCandidate[],
 ): Promise<void> {
-  attributes.reinvocation ??= {
-    isSecondRound: false,
-    isNeeded: false,
-    willing: new Set(),
-    wanted: new Set(),
-  }
-  const { reinvocation } = attributes
-  if (reinvocation.isSecondRound && reinvocation.lastOutput !== toJson(attributes.object)) want(reinvocation)
+  const invocations = Invocations.of(attributes, 'MutatingAdmissionWebhook')
+  invocations.begin(attributes)
   for (const candidate of candidates) {
     const { id, reinvocationPolicy } = candidate.hook
-    if (reinvocation.isSecondRound && !reinvocation.wanted.has(id)) continue
+    if (!invocations.isAsked(id, attributes)) continue
     if (!(await applies(candidate, attributes, context))) continue
-    const changed = await ask(context, attributes, candidate)
-    if (changed) {
-      want(reinvocation)
-      reinvocation.isNeeded = true
-    }
-    if (reinvocationPolicy === 'IfNeeded') reinvocation.willing.add(id)
+    if (await ask(context, attributes, candidate)) invocations.changed(attributes)
+    if (reinvocationPolicy === 'IfNeeded') invocations.mayBeAskedAgain(id)
   }
-  reinvocation.lastOutput = toJson(attributes.object)
-}
-
-/** Webhooks that were called before the last change are called again, once. */
-function want({ willing, wanted }: Reinvocation): void {
-  for (const id of willing) wanted.add(id)
-  willing.clear()
+  invocations.end(attributes)
 }
 
 /** Whether it changed the object. */

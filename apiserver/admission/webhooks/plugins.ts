@@ -1,14 +1,17 @@
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { Logger } from '../../../shared/log/log.ts'
+import type { Access } from '../../auth/access.ts'
 import type { Lookup } from '../../kind/lookup.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { AdmissionPlugin } from '../../registry/admission-plugin.ts'
 import type { WebhookClient } from '../../webhook-client/webhook-client.ts'
 import type { WorkLimits } from '../../work-limits.ts'
+import { authorizerVariables } from '../cel/authorizer.ts'
 import { allHold, requestVariables } from '../cel/match-conditions.ts'
 import type { MatchConditions } from './applies.ts'
 import { Candidates } from './candidates.ts'
 import { mutatingWebhooks } from './mutating.ts'
+import { namespaceOf } from './selectors.ts'
 import { validatingWebhooks } from './validating.ts'
 import { registeredWebhooks } from './webhook.ts'
 
@@ -22,6 +25,7 @@ export interface Followed {
 export interface WebhooksContext {
   limits: WorkLimits
   client: WebhookClient
+  access: Access
   lookup: Lookup
   log: Logger
   follow(plural: string): Followed
@@ -35,9 +39,14 @@ export interface WebhooksContext {
 }
 
 const conditionsWithin =
-  ({ celSteps }: WorkLimits): MatchConditions =>
-  async ({ hook, definition }, attributes) =>
-    allHold(hook.matchConditions ?? [], await requestVariables(attributes, definition), celSteps)
+  ({ celSteps }: WorkLimits, access: Access): MatchConditions =>
+  async ({ hook, definition }, attributes) => {
+    const variables = {
+      ...(await requestVariables(attributes, definition)),
+      ...authorizerVariables(access, attributes, namespaceOf(attributes)),
+    }
+    return allHold(hook.matchConditions ?? [], variables, celSteps)
+  }
 
 /** What the configurations of a kind register. */
 function candidatesOf({ follow, catalog }: WebhooksContext, plural: string) {
@@ -52,8 +61,8 @@ function candidatesOf({ follow, catalog }: WebhooksContext, plural: string) {
 export function webhookPlugins(
   context: WebhooksContext,
 ): Record<'MutatingAdmissionWebhook' | 'ValidatingAdmissionWebhook', AdmissionPlugin> {
-  const { limits, client, lookup, log, applyDefaults } = context
-  const common = { client, lookup, log, conditions: conditionsWithin(limits) }
+  const { limits, client, access, lookup, log, applyDefaults } = context
+  const common = { client, lookup, log, conditions: conditionsWithin(limits, access) }
   return {
     MutatingAdmissionWebhook: mutatingWebhooks({
       ...common,

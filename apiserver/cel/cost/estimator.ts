@@ -15,7 +15,7 @@ import {
   type Select,
 } from '../ast.ts'
 import { TYPE_NAMES } from '../checker.ts'
-import { LIST, MAP } from '../cost-units.ts'
+import { LIST, MAP, STRUCT } from '../cost-units.ts'
 import { functions } from '../library/index.ts'
 import { characters } from '../library/text.ts'
 import { BOOL, type CelType, DYN, isDyn, isOptional, optionalOf } from '../types.ts'
@@ -63,6 +63,8 @@ class Estimator implements Surroundings {
         return this.#list(expr)
       case 'map':
         return this.#map(expr)
+      case 'struct':
+        return expr.fields.reduce((sum, { value }) => add(sum, this.cost(value)), STRUCT)
       case 'comprehension':
         return this.#comprehension(expr)
       case 'bind':

@@ -6,5 +6,6 @@ import { STANDARD } from './standard.ts'
 import { TEXT } from './text.ts'
 import { TIME } from './time.ts'
 
+export const standardTables = [STANDARD, TIME, TEXT, COLLECTIONS, KUBERNETES, AUTHORIZER]
 /** Every function that an expression may call. */
-export const functions = new Functions(STANDARD, TIME, TEXT, COLLECTIONS, KUBERNETES, AUTHORIZER)
+export const functions = new Functions(...standardTables)

@@ -75,11 +75,16 @@ const CONVERSIONS = new Set(['bool', 'bytes', 'double', 'duration', 'int', 'stri
  * there is none.
  */
 export function impossibleConversion(expr: Expr): string | undefined {
-  const problem = expr.kind === 'call' ? constantProblem(expr) : undefined
+  const problem = expr.kind === 'call' ? constantProblem(expr) : undefinedType(expr)
   return (
     problem ?? partsOf(expr).reduce<string | undefined>((found, part) => found ?? impossibleConversion(part), undefined)
   )
 }
+/** A type of objects that expressions make is no value. */
+const undefinedType = (expr: Expr): string | undefined =>
+  expr.kind === 'ident' && expr.type?.kind === 'type' && expr.type.params[0]?.kind === 'struct'
+    ? `reference to undefined type: ${expr.name}`
+    : undefined
 function constantProblem(call: Call): string | undefined {
   const argument = call.args.at(-1)
   if (argument?.kind !== 'literal') return undefined
@@ -108,6 +113,8 @@ function partsOf(expr: Expr): Expr[] {
       return expr.elements.map(({ value }) => value)
     case 'map':
       return expr.entries.flatMap(({ key, value }) => [key, value])
+    case 'struct':
+      return expr.fields.map(({ value }) => value)
     case 'comprehension':
       return [expr.range, expr.init, expr.step, expr.result]
     case 'bind':

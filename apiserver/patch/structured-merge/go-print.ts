@@ -1,8 +1,23 @@
 import { isInt64 } from '../../../shared/api/json/exact-json.ts'
+
+/** A value of Go that is not one of JSON: only messages show it. */
+export class OddValue {
+  readonly type: string
+  /** Prints it as %v and as %#v do. */
+  readonly text: string
+  readonly syntax: string
+  constructor(type: string, text: string, syntax: string) {
+    this.type = type
+    this.text = text
+    this.syntax = syntax
+  }
+}
+
 /** JSON values as Go's fmt prints them, for messages that quote what a client sent. */
 export function printValue(value: unknown): string {
   if (value === null || value === undefined) return '<nil>'
   if (Array.isArray(value)) return `[${value.map(printValue).join(' ')}]`
+  if (value instanceof OddValue) return value.text
   if (typeof value === 'object') {
     const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
     return `map[${entries.map(([key, item]) => `${key}:${printValue(item)}`).join(' ')}]`
@@ -14,6 +29,7 @@ export function printValue(value: unknown): string {
 export function printSyntax(value: unknown): string {
   if (value === null || value === undefined) return 'interface {}(nil)'
   if (Array.isArray(value)) return `[]interface {}{${value.map(printSyntax).join(', ')}}`
+  if (value instanceof OddValue) return value.syntax
   if (typeof value === 'object') {
     const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
     return `map[string]interface {}{${entries.map(([key, item]) => `${JSON.stringify(key)}:${printSyntax(item)}`).join(', ')}}`
@@ -25,6 +41,7 @@ export function printSyntax(value: unknown): string {
 export function printType(value: unknown): string {
   if (value === null || value === undefined) return '<nil>'
   if (Array.isArray(value)) return '[]interface {}'
+  if (value instanceof OddValue) return value.type
   if (typeof value === 'bigint') return isInt64(value) ? 'int64' : 'float64'
   if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64'
   return (

@@ -1,6 +1,6 @@
 import { isMap, type JsonMap } from '../../values/json-map.ts'
 import { formOf } from './form.ts'
-import { printSyntax, printType, printValue } from './go-print.ts'
+import { OddValue, printSyntax, printType, printValue } from './go-print.ts'
 import { ItemError, itemElement, printElement } from './path-element.ts'
 import type { ListType, MapType, Scalar, Type } from './schema.ts'
 
@@ -29,7 +29,7 @@ function check(type: Type, value: unknown, path: string, errors: string[]): void
       else checkItems(type.list!, value, path, errors)
       return
     case 'map':
-      if (!isMap(value)) fail(errors, path, `expected map, got &{${printValue(value)}}`)
+      if (!isMap(value) || value instanceof OddValue) fail(errors, path, `expected map, got &{${printValue(value)}}`)
       else checkFields(type.map!, value, path, errors)
   }
 }

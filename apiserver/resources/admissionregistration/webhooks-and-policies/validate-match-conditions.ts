@@ -1,8 +1,9 @@
-import { conditionVariables, expressionProblem } from '../../../cel/request-expression.ts'
+import { expressionProblem, type Scope, webhookScope } from '../../../cel/request-expression.ts'
 import { duplicate, invalid, required, tooMany } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { qualifiedName } from '../../../validation/names.ts'
 import { repetition } from '../../../validation/repetition.ts'
+import { refuseExpression } from './refuse-expression.ts'
 
 export interface MatchCondition {
   name?: string
@@ -16,7 +17,7 @@ export function validateMatchConditions(
   conditions: readonly MatchCondition[],
   path: string,
   errors: FieldErrors,
-  variables: readonly string[] = conditionVariables,
+  scope: Scope = webhookScope,
 ): void {
   if (conditions.length > maxConditions) errors.push(tooMany(path, conditions.length, maxConditions))
   const isRepeated = repetition()
@@ -24,8 +25,8 @@ export function validateMatchConditions(
     const at = `${path}[${index}]`
     if (expression.trim() === '') errors.push(required(`${at}.expression`))
     else {
-      const problem = expressionProblem(expression, 'bool', variables)
-      if (problem !== undefined) errors.push(invalid(`${at}.expression`, expression, problem))
+      const trimmed = expression.trim()
+      refuseExpression(expressionProblem(trimmed, 'bool', scope), `${at}.expression`, trimmed, errors)
     }
     if (name === '') errors.push(required(`${at}.name`))
     else {

@@ -1,12 +1,14 @@
 /** Policies of admission in CEL, and their bindings. Upstream: pkg/apis/admissionregistration/validation. */
 
-import { expressionProblem, policyVariables } from '../../../cel/request-expression.ts'
+import { type PolicyScopes, policyScopes } from '../../../cel/policy-scopes.ts'
+import { expressionProblem, type Scope, type Wanted } from '../../../cel/request-expression.ts'
 import { duplicate, forbidden, invalid, notSupported, required } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { type LabelSelector, validateLabelSelector } from '../../../validation/label-selector.ts'
 import { dns1035Label, dns1123Subdomain, pathSegmentName, qualifiedName } from '../../../validation/names.ts'
 import { repetition } from '../../../validation/repetition.ts'
 import { reject } from '../../parts/messages.ts'
+import { refuseExpression } from './refuse-expression.ts'
 import { type MatchCondition, validateMatchConditions } from './validate-match-conditions.ts'
 import { validateRule } from './validate-rules.ts'
 
@@ -51,7 +53,11 @@ const actions = ['Audit', 'Deny', 'Warn']
 const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /** Validates the fields that validating and mutating policies share. */
-export function validatePolicyHead(spec: PolicySpec | undefined, errors: FieldErrors): void {
+export function validatePolicyHead(
+  spec: PolicySpec | undefined,
+  { condition }: PolicyScopes,
+  errors: FieldErrors,
+): void {
   const { failurePolicy, matchConstraints, matchConditions = [], paramKind } = spec ?? {}
   if (failurePolicy === undefined) errors.push(required('spec.failurePolicy'))
   else if (!failurePolicies.includes(failurePolicy))
@@ -61,15 +67,16 @@ export function validatePolicyHead(spec: PolicySpec | undefined, errors: FieldEr
     validateMatchResources(matchConstraints, 'spec.matchConstraints', errors)
     if (!matchConstraints.resourceRules?.length) errors.push(required('spec.matchConstraints.resourceRules'))
   } else errors.push(required('spec.matchConstraints'))
-  validateMatchConditions(matchConditions, 'spec.matchConditions', errors, policyVariables)
+  validateMatchConditions(matchConditions, 'spec.matchConditions', errors, condition)
 }
 
-export function validateVariables(spec: PolicySpec | undefined, errors: FieldErrors): void {
+export function validateVariables(spec: PolicySpec | undefined, { problems }: PolicyScopes, errors: FieldErrors): void {
   for (const [index, { name = '', expression }] of (spec?.variables ?? []).entries()) {
     const at = `spec.variables[${index}]`
     if (name.trim() === '') errors.push(required(`${at}.name`, 'name is not specified'))
     else if (!identifier.test(name)) errors.push(invalid(`${at}.name`, name, 'must be a valid CEL identifier'))
-    validateExpression(expression, undefined, `${at}.expression`, errors)
+    if (!expression?.trim()) errors.push(required(`${at}.expression`, 'expression is not specified'))
+    else refuseExpression(problems[index], `${at}.expression`, expression, errors)
   }
 }
 
@@ -100,18 +107,19 @@ export function validatePolicySpec(
   { spec, metadata }: { spec?: PolicySpec; metadata: { name?: string } },
   errors: FieldErrors,
 ): void {
-  validatePolicyHead(spec, errors)
-  validateVariables(spec, errors)
+  const scopes = policyScopes(spec ?? {})
+  validatePolicyHead(spec, scopes, errors)
+  validateVariables(spec, scopes, errors)
   const { validations = [], auditAnnotations = [] } = spec ?? {}
   if (validations.length === 0 && auditAnnotations.length === 0)
     errors.push(required('spec.validations', NOTHING), required('spec.auditAnnotations', NOTHING))
   for (const [index, validation] of validations.entries()) {
-    validateValidation(validation, `spec.validations[${index}]`, errors)
+    validateValidation(validation, `spec.validations[${index}]`, scopes, errors)
   }
   const isRepeated = repetition()
   for (const [index, annotation] of auditAnnotations.entries()) {
     const at = `spec.auditAnnotations[${index}]`
-    validateAuditAnnotation(annotation, metadata.name ?? '', at, errors)
+    validateAuditAnnotation(annotation, metadata.name ?? '', { at, scope: scopes.validation }, errors)
     if (isRepeated(annotation.key ?? '')) errors.push(duplicate(`${at}.key`, annotation.key ?? ''))
   }
 }
@@ -119,7 +127,7 @@ export function validatePolicySpec(
 function validateAuditAnnotation(
   { key = '', valueExpression }: AuditAnnotation,
   name: string,
-  at: string,
+  { at, scope }: { at: string; scope: Scope },
   errors: FieldErrors,
 ): void {
   if (name === '') errors.push(invalid(`${at}.key`, key, 'requires metadata.name be non-empty'))
@@ -127,20 +135,27 @@ function validateAuditAnnotation(
     for (const message of qualifiedName(`${name}/${key}`)) errors.push(invalid(`${at}.key`, `${name}/${key}`, message))
   if (!valueExpression?.trim()) errors.push(required(`${at}.valueExpression`, 'valueExpression is not specified'))
   else {
-    const problem = expressionProblem(valueExpression, undefined, policyVariables)
-    if (problem !== undefined) errors.push(invalid(`${at}.valueExpression`, valueExpression, problem))
+    const problem = expressionProblem(valueExpression.trim(), 'annotation', scope)
+    refuseExpression(problem, `${at}.valueExpression`, valueExpression, errors)
   }
 }
 
 function validateValidation(
   { expression, message, messageExpression, reason }: Validation,
   path: string,
+  scopes: PolicyScopes,
   errors: FieldErrors,
 ): void {
-  validateExpression(expression, 'bool', `${path}.expression`, errors)
+  validateExpression(expression, 'bool', { path: `${path}.expression`, scope: scopes.validation }, errors)
   if (messageExpression && messageExpression.trim() === '')
     errors.push(invalid(`${path}.messageExpression`, messageExpression, 'must be non-empty if specified'))
-  else if (messageExpression) validateExpression(messageExpression, 'string', `${path}.messageExpression`, errors)
+  else if (messageExpression)
+    validateExpression(
+      messageExpression,
+      'string',
+      { path: `${path}.messageExpression`, scope: scopes.message },
+      errors,
+    )
   if (message && message.trim() === '')
     errors.push(invalid(`${path}.message`, message, 'must be non-empty if specified'))
   else if (message && /[\n\r]/.test(message.trim()))
@@ -150,16 +165,15 @@ function validateValidation(
 
 function validateExpression(
   expression: string | undefined,
-  wanted: string | undefined,
-  path: string,
+  wanted: Wanted,
+  { path, scope }: { path: string; scope: Scope },
   errors: FieldErrors,
 ): void {
   if (!expression?.trim()) {
     errors.push(required(path, 'expression is not specified'))
     return
   }
-  const problem = expressionProblem(expression, wanted, policyVariables)
-  if (problem !== undefined) errors.push(invalid(path, expression, problem))
+  refuseExpression(expressionProblem(expression, wanted, scope), path, expression, errors)
 }
 
 export function validateMatchResources(
@@ -204,8 +218,9 @@ export function validateMutatingPolicySpec(
   spec: (PolicySpec & { mutations?: Mutation[]; reinvocationPolicy?: string }) | undefined,
   errors: FieldErrors,
 ): void {
+  const scopes = policyScopes(spec ?? {}, { always: true })
   const head: FieldErrors = []
-  validatePolicyHead(spec, head)
+  validatePolicyHead(spec, scopes, head)
   const conditions = head.findIndex(({ field }) => field.startsWith('spec.matchConditions'))
   errors.push(...head.splice(0, conditions === -1 ? head.length : conditions))
   for (const { operations } of spec?.matchConstraints?.resourceRules ?? [])
@@ -213,16 +228,17 @@ export function validateMutatingPolicySpec(
       if (!mutatingOperations.includes(operation))
         errors.push(notSupported('spec.matchConstraints.resourceRules.operations', operation, mutatingOperations))
   errors.push(...head)
-  validateVariables(spec, errors)
+  validateVariables(spec, scopes, errors)
   const { mutations = [], reinvocationPolicy } = spec ?? {}
   if (mutations.length === 0) errors.push(required('spec.mutations', 'mutations must contain at least one item'))
-  for (const [index, mutation] of mutations.entries()) validateMutation(mutation, `spec.mutations[${index}]`, errors)
+  for (const [index, mutation] of mutations.entries())
+    validateMutation(mutation, `spec.mutations[${index}]`, scopes.mutation, errors)
   if (!reinvocationPolicy) errors.push(required('spec.reinvocationPolicy'))
   else if (!reinvocations.includes(reinvocationPolicy))
     errors.push(notSupported('spec.reinvocationPolicy', reinvocationPolicy, reinvocations))
 }
 
-function validateMutation(mutation: Mutation, at: string, errors: FieldErrors): void {
+function validateMutation(mutation: Mutation, at: string, scope: Scope, errors: FieldErrors): void {
   const { patchType } = mutation
   if (!patchType) errors.push(required(`${at}.patchType`))
   else if (!patchTypes.includes(patchType)) errors.push(notSupported(`${at}.patchType`, patchType, patchTypes))
@@ -231,6 +247,11 @@ function validateMutation(mutation: Mutation, at: string, errors: FieldErrors): 
     const given = mutation[own]
     if (!given) errors.push(required(`${at}.${own}`, `must be specified when patchType is ${patchType}`))
     else if (!given.expression?.trim()) errors.push(required(`${at}.${own}.expression`))
+    else {
+      const expression = given.expression.trim()
+      const problem = expressionProblem(expression, patchType === 'JSONPatch' ? 'patches' : 'Object', scope)
+      refuseExpression(problem, `${at}.${own}.expression`, expression, errors)
+    }
     if (mutation[other])
       errors.push(invalid(`${at}.${other}`, `{${other}}`, `must not be specified when patchType is ${patchType}`))
   }

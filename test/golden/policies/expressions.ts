@@ -1,0 +1,140 @@
+/** Policies that are created by dry run, for what is said of their expressions. */
+import type { Ask } from './scenarios.ts'
+
+const rule = { apiGroups: ['apps'], apiVersions: ['v1'], operations: ['CREATE'], resources: ['deployments'] }
+const group = '/apis/admissionregistration.k8s.io/v1'
+const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' }
+const variables = [
+  { name: 'n', expression: '1' },
+  { name: 'list', expression: '[variables.n]' },
+  { name: 'o', expression: 'object.spec' },
+]
+
+const policy = (spec: object) => ({
+  metadata: { name: 'p' },
+  spec: { matchConstraints: { resourceRules: [rule] }, ...spec },
+})
+const mutating = (mutation: object, more: object = {}): Ask => ({
+  method: 'POST',
+  path: `${group}/mutatingadmissionpolicies?dryRun=All`,
+  body: policy({ reinvocationPolicy: 'Never', mutations: [mutation], ...more }),
+})
+const validating = (spec: object): Ask => ({
+  method: 'POST',
+  path: `${group}/validatingadmissionpolicies?dryRun=All`,
+  body: policy(spec),
+})
+const configuration = (expression: string, more?: object) =>
+  mutating({ patchType: 'ApplyConfiguration', applyConfiguration: { expression } }, more)
+const patch = (expression: string, more?: object) => mutating({ patchType: 'JSONPatch', jsonPatch: { expression } }, more)
+const validation = (expression: string, more: object = {}) => validating({ validations: [{ expression }], ...more })
+
+export const expressions: Ask[] = [
+  ...[
+    'Object{}',
+    'Object{spec: Object.spec{replicas: 1}}',
+    'Object{spec: Object.spec{replicas: "x"}}',
+    'Object{spec: 1}',
+    'Object{spec: Object.wrong{}}',
+    'Object{?spec: optional.none()}',
+    'Object{?spec: 1}',
+    'Object{a: 1, a: 2}',
+    'Object{a: 1,}',
+    ' Object{}',
+    'Object.spec{}',
+    'Objectt{}',
+    'object{}',
+    'string{}',
+    'list{a: 1}',
+    '[]',
+    'object',
+    'dyn(Object{})',
+    '{"a": "b"}',
+    'JSONPatch{}',
+    'Object{1: 2}',
+    'Object{spec}',
+    'Object{spec: }',
+    'Object{in: 1}',
+    'Object{"a": 1}',
+    'Object{',
+    'Object{a: 1',
+    'Object{a: nothing}',
+    'Object{a: nothing, b: nothingElse}',
+    'Object{a: 1}.a',
+    'true ? Object{} : Object{a: 1}',
+    'true ? Object{} : object',
+    'type(Object{}) == Object ? Object{} : Object{}',
+    'type(object) == Object.spec ? Object{} : Object{}',
+    'Object{a: params.b}',
+    'Object{a: variables.n}',
+    'Object{a: request.object}',
+    'Object{a: request.uid}',
+    'Object{a: authorizer.group("").resource("pods").check("get").allowed()}',
+  ].map((expression) => configuration(expression)),
+  configuration('Object{a: params.b}', { paramKind }),
+  ...['Object{a: variables.n}', 'Object{a: variables.x}', 'Object{a: variables.n + "a"}'].map((expression) =>
+    configuration(expression, { variables }),
+  ),
+  ...[
+    '[]',
+    '[JSONPatch{op: "add"}]',
+    '[JSONPatch{op: 1}]',
+    '[JSONPatch{op: object.op}]',
+    '[JSONPatch{oops: 1}]',
+    '[JSONPatch{op: "add", path: "/a", value: {"a": 1}}]',
+    '[JSONPatch{op: "add", path: "/a", value: Object.a{}}] + [JSONPatch{op: "remove", path: "/b"}]',
+    'JSONPatch{}',
+    '[1]',
+    '[Object{}]',
+    '[JSONPatch{op: "a"}, 1]',
+    'object.list',
+    '["a"].map(x, JSONPatch{op: "remove", path: "/" + x})',
+    '["a"].map(x, JSONPatch{op: "remove", path: "/" + jsonpatch.escapeKey(x)})',
+    '[JSONPatch{op: jsonpatch.escapeKey(1)}]',
+    '[JSONPatch{op: jsonpatch.escape("a")}]',
+    'has(object.x) ? [JSONPatch{op: "remove", path: "/x"}] : []',
+  ].map((expression) => patch(expression)),
+  ...[
+    'object.a',
+    'object.a == 1',
+    'jsonpatch.escapeKey("a") == "a"',
+    'Object{} == Object{}',
+    'params.a',
+    'variables.n == 1',
+    'request.foo == "a"',
+    'request.kind.group == 1',
+    'request.userInfo.extra["a"][0] == "b"',
+    'request.dryRun',
+    'request.options.a == 1',
+    'namespaceObject.metadata.uid == ""',
+    'namespaceObject.metadata.UID == ""',
+    'namespaceObject.metadata.labels["a"] == "b"',
+    'namespaceObject.metadata.creationTimestamp < timestamp("2020-01-01T00:00:00Z")',
+    'namespaceObject.status.conditions.all(c, c.type == 1)',
+    'authorizer.path("/a").check("get").allowed()',
+    'authorizer.path("/a").check("get")',
+    'authorizer.group("a").check("b")',
+    'authorizer.requestResource.check("get").allowed()',
+    'authorizer.requestResource.name("a").check("get").reason() == "a"',
+    'authorizer.serviceAccount("a", "b").group("").resource("pods").subresource("log").namespace("n").name("x").fieldSelector("a=b").labelSelector("c=d").check("get").errored()',
+    ' nothing',
+  ].map((expression) => validation(expression)),
+  validation('params.a == 1', { paramKind }),
+  ...['variables.n == 1', 'variables.n == "a"', 'variables.list[0] == "a"', 'variables.x', 'variables.o.a.b == 1'].map(
+    (expression) => validation(expression, { variables }),
+  ),
+  validation('true', { variables: [{ name: 'a', expression: 'variables.b' }, { name: 'b', expression: '1' }] }),
+  validation('variables.a == 1', { variables: [{ name: 'a', expression: ' nothing' }] }),
+  validating({ validations: [{ expression: 'true', messageExpression: 'authorizer.path("/").check("get").reason()' }] }),
+  validating({ validations: [{ expression: 'true', messageExpression: 'object.a' }] }),
+  validating({ validations: [{ expression: 'true', messageExpression: 'params.a' }], paramKind }),
+  validation('true', { variables, matchConditions: [{ name: 'a', expression: 'variables.n == 1' }] }),
+  validation('true', { paramKind, matchConditions: [{ name: 'a', expression: 'params.a == 1' }] }),
+  validation('true', { matchConditions: [{ name: 'a', expression: 'params.a == 1' }] }),
+  validation('true', { matchConditions: [{ name: 'a', expression: 'authorizer.requestResource.check("get").allowed()' }] }),
+  validation('true', { matchConditions: [{ name: 'a', expression: ' object.a ' }] }),
+  validating({ auditAnnotations: [{ key: 'a', valueExpression: '1' }] }),
+  validating({ auditAnnotations: [{ key: 'a', valueExpression: 'object.a' }] }),
+  validating({ auditAnnotations: [{ key: 'a', valueExpression: ' nothing' }] }),
+  validating({ auditAnnotations: [{ key: 'a', valueExpression: 'true ? "a" : null' }] }),
+]
