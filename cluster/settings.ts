@@ -3,6 +3,7 @@ import { parseStorage, type StorageChoice, storageOption } from '../apiserver/st
 import { containerOptions } from '../kubelet/container-options.ts'
 import { backoffOptions } from '../kubelet/containers/backoff-options.ts'
 import { evictionOptions } from '../kubelet/eviction/options.ts'
+import { verificationOptions } from '../kubelet/images/access/verification-options.ts'
 import { imageGarbageOptions } from '../kubelet/images/garbage/options.ts'
 import { registryOptions } from '../kubelet/images/registry-options.ts'
 import { shutdownOptions } from '../kubelet/node/shutdown-options.ts'
@@ -88,6 +89,7 @@ export const clusterOptions = {
   }),
   ...registryOptions,
   ...imageGarbageOptions,
+  ...verificationOptions,
   isolation: option(oneOf('auto', 'none', 'pod'), {
     default: 'auto',
     help: "Whether a container's processes have their own namespaces; auto: where the machine allows it",

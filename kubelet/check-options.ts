@@ -1,19 +1,23 @@
 import { UsageError, type Values } from '../shared/config/option.ts'
 import { duration } from '../shared/config/option-types.ts'
 import { evictionConfig, type evictionOptions } from './eviction/options.ts'
+import { type verificationOptions, verificationPolicy } from './images/access/verification-options.ts'
 import { type imageGarbageOptions, imageGarbagePolicy } from './images/garbage/options.ts'
 import type { PodCidr } from './node/pod-network.ts'
 import type { shutdownOptions } from './node/shutdown-options.ts'
 
 /** Throws a UsageError for values that are right one by one, and do not fit together. */
 export function checkOptions(
-  values: Values<typeof evictionOptions & typeof shutdownOptions & typeof imageGarbageOptions> & {
+  values: Values<
+    typeof evictionOptions & typeof shutdownOptions & typeof imageGarbageOptions & typeof verificationOptions
+  > & {
     network: 'host' | 'pod'
     podCidr?: PodCidr
   },
 ): void {
   evictionConfig(values)
   imageGarbagePolicy(values)
+  verificationPolicy(values)
   if (values.network === 'pod' && ['loopback', 'host'].includes(values.podCidr ?? ''))
     throw new UsageError(
       `--network pod gives each pod an address of its own, so --pod-cidr cannot be ${values.podCidr}`,

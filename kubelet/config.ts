@@ -24,6 +24,7 @@ import { checkOptions } from './check-options.ts'
 import { containerOptions } from './container-options.ts'
 import { backoffOptions } from './containers/backoff-options.ts'
 import { evictionOptions } from './eviction/options.ts'
+import { verificationOptions } from './images/access/verification-options.ts'
 import { imageGarbageOptions } from './images/garbage/options.ts'
 import type { Proxies } from './images/registry/settings.ts'
 import { registryOptions } from './images/registry-options.ts'
@@ -90,6 +91,7 @@ export const kubeletOptions = {
   }),
   ...registryOptions,
   ...imageGarbageOptions,
+  ...verificationOptions,
   isolation: option(oneOf('auto', 'none', 'pod'), {
     default: 'auto',
     help: "Whether a container's processes have their own namespaces; auto: where the machine allows it",

@@ -4,6 +4,7 @@ import type { Clock } from '../shared/clock/clock.ts'
 import { ConfigError } from '../shared/config/option.ts'
 import type { Logger } from '../shared/log/log.ts'
 import { type KubeletConfig, registryEnvironment } from './config.ts'
+import { verificationPolicy } from './images/access/verification-options.ts'
 import { createLossMark, type LossMark } from './node/loss-mark.ts'
 import type { NodeTime } from './node/node-time.ts'
 import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-runtime.ts'
@@ -133,7 +134,9 @@ async function openImages({ config, clock }: RuntimeOptions): Promise<NodeImages
   const { ImagePulls } = await import('./images/registry/image-pulls.ts')
   const { proxies } = registryEnvironment()
   const settings = { mirrors: config.registryMirror, insecure: config.insecureRegistry, proxies }
-  const pulls = new ImagePulls({ root, settings, clock, stored })
+  const { ImageAccess } = await import('./images/access/image-access.ts')
+  const access = new ImageAccess(path.join(root, 'pulled'), verificationPolicy(config))
+  const pulls = new ImagePulls({ root, settings, clock, stored, access })
   return { images, pulls, imageService: new StoreService(root, (id) => pulls.remove(id)) }
 }
 

@@ -56,6 +56,8 @@ export function writeKubeletFiles({ settings, state, clusterRoot, pki, urls, tim
     imageMinimumGcAge: `${settings.imageMinimumGcAge}ms`,
     imageMaximumGcAge: `${settings.imageMaximumGcAge}ms`,
     nodeStatusMaxImages: settings.nodeStatusMaxImages,
+    imagePullCredentialsVerificationPolicy: settings.imagePullCredentialsVerificationPolicy,
+    preloadedImagesVerificationAllowlist: settings.preloadedImagesVerificationAllowlist,
     maxPods: settings.maxPods,
     isolation: settings.isolation,
     network: settings.network,

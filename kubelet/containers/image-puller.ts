@@ -113,6 +113,7 @@ class Attempt {
   #beganMs = 0
   /** Is set when a pull has its turn. */
   #pullsSinceMs: number | undefined
+  #read: Promise<Credentials[]> | undefined
 
   constructor(pod: Pod, needed: NeededImage, options: AttemptOptions) {
     this.#pod = pod
@@ -124,7 +125,8 @@ class Attempt {
     const { policy = 'IfNotPresent', hasCommand, isVolume } = this.#needed
     this.#beganMs = this.#options.clock.monotonic()
     if (policy === 'Always') this.tellPulling()
-    return { policy, hasCommand, isVolume, beginPull: () => this.#beginPull() }
+    const credentials = () => this.#credentials()
+    return { policy, hasCommand, isVolume, beginPull: () => this.#beginPull(), credentials }
   }
 
   tellPulled({ present, bytes = 0 }: ResolvedImage): void {
@@ -150,10 +152,17 @@ class Attempt {
   }
 
   async #beginPull(): Promise<Credentials[]> {
-    const { clock, pullSecrets, turns } = this.#options
+    const { clock, turns } = this.#options
     this.tellPulling()
     await turns.take()
     this.#pullsSinceMs = clock.monotonic()
-    return pullSecrets.for(this.#pod, this.#needed.image)
+    return this.#credentials()
+  }
+
+  /** Reads the pod's secrets once for an attempt. */
+  #credentials(): Promise<Credentials[]> {
+    const { pullSecrets } = this.#options
+    this.#read ??= pullSecrets.for(this.#pod, this.#needed.image)
+    return this.#read
   }
 }

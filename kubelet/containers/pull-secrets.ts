@@ -1,8 +1,8 @@
-import type { Pod } from '../../shared/api/types.ts'
+import type { ObjectMeta, Pod } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { secrets } from '../../shared/client/resources.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
-import { credentialsFor, readKeyring } from '../images/registry/credentials.ts'
+import { credentialsFor, type Keyring, readKeyring } from '../images/registry/credentials.ts'
 import type { Credentials } from '../runtime/container-runtime.ts'
 import { parseImageName } from '../runtime/images/image-name.ts'
 
@@ -48,11 +48,18 @@ export class PullSecrets {
 }
 
 interface Secret {
+  metadata: ObjectMeta
   type?: string
   data?: Record<string, string>
 }
 
-function keyringIn(secret: Secret | undefined) {
+function keyringIn(secret: Secret | undefined): Keyring {
   const data = secret?.data?.[keys[secret.type ?? ''] ?? '']
-  return data === undefined ? [] : readKeyring(Buffer.from(data, 'base64').toString())
+  if (!secret || data === undefined) return []
+  const { namespace = '', name = '', uid = '' } = secret.metadata
+  const of = { namespace, name, uid }
+  return readKeyring(Buffer.from(data, 'base64').toString()).map(({ place, credentials }) => ({
+    place,
+    credentials: { ...credentials, secret: of },
+  }))
 }

@@ -25,6 +25,10 @@ export function configz(config: KubeletConfig, port: number): object {
       imageGCHighThresholdPercent: config.imageGcHighThreshold,
       imageGCLowThresholdPercent: config.imageGcLowThreshold,
       nodeStatusMaxImages: config.nodeStatusMaxImages,
+      imagePullCredentialsVerificationPolicy: config.imagePullCredentialsVerificationPolicy,
+      ...(config.preloadedImagesVerificationAllowlist.length > 0 && {
+        preloadedImagesVerificationAllowlist: config.preloadedImagesVerificationAllowlist,
+      }),
       evictionHard: config.evictionHard,
       evictionSoft: config.evictionSoft,
       evictionSoftGracePeriod: eviction(config.evictionSoftGracePeriod),

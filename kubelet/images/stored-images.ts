@@ -56,7 +56,10 @@ export class StoredImages {
   }
 }
 
-function resolved({ name, id, digest, config, bytes, pulledBytes }: ImageRecord, folder: string): ResolvedImage {
+function resolved(
+  { name, id, digest, config, bytes, pulledBytes, byKubelet }: ImageRecord,
+  folder: string,
+): ResolvedImage {
   const { entrypoint, cmd, env, workingDir, stopSignal, user, volumes } = config
   return {
     id: digest ? `${repositoryOf(name)}@${digest}` : id,
@@ -67,6 +70,7 @@ function resolved({ name, id, digest, config, bytes, pulledBytes }: ImageRecord,
     present: true,
     bytes: pulledBytes ?? bytes,
     isPulled: pulledBytes !== undefined,
+    stored: { id, byKubelet: byKubelet ?? false },
     root: { folder, volumes, ...(user && { user }) },
     ...(workingDir && { workingDir }),
     ...(stopSignal && { stopSignal }),

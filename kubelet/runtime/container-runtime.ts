@@ -232,6 +232,8 @@ export interface ResolvedImage {
   bytes?: number
   /** The image came from a registry, which may have a newer one. */
   isPulled?: boolean
+  /** Describes the image in the store; absent if it is not kept there. */
+  stored?: { id: string; byKubelet: boolean }
 }
 /** Describes the files of an image. */
 export interface ImageRoot {
@@ -247,6 +249,8 @@ export interface Credentials {
   username: string
   password: string
   identityToken?: string
+  /** Names the secret that has them; absent if all pods of the node have them. */
+  secret?: { namespace: string; name: string; uid: string }
 }
 export interface ImageRequest {
   policy: string
@@ -255,6 +259,8 @@ export interface ImageRequest {
   /** A volume is wanted: only the files of an image count. */
   isVolume?: boolean
   beginPull?(): Promise<readonly Credentials[]>
+  /** Reads the credentials of the pod, for an image that may be there. */
+  credentials?(): Promise<readonly Credentials[]>
 }
 /** `reason` is the waiting reason: ErrImagePull, ErrImageNeverPull, InvalidImageName. */
 export class ImageError extends Error {

@@ -97,11 +97,25 @@ t.test('a registry with a password', async (t) => {
   })
 
   await t.test('is not asked for what is there, except by policy', async (t) => {
-    await apply(podOf('present'))
+    const present = `Container image "${image}" already present on machine and can be accessed by the pod`
+    await apply(podOf('present', { imagePullSecrets: [{ name: 'right' }] }))
     await runs('present')
-    t.same(await told('present', 'Pulled'), [
-      `Container image "${image}" already present on machine and can be accessed by the pod`,
+    t.same(await told('present', 'Pulled'), [present])
+    await secret('copy', 'sesame')
+    await apply(podOf('present-copy', { imagePullSecrets: [{ name: 'copy' }] }))
+    await runs('present-copy')
+    t.same(await told('present-copy', 'Pulled'), [present], 'another secret says the same')
+
+    await apply(podOf('stranger'))
+    t.match((await told('stranger', 'Failed')).join('\n'), /no basic auth credentials/, 'the image is not for all pods')
+    const never = [{ name: 'main', image, imagePullPolicy: 'Never' as const }]
+    await apply(podOf('never', { containers: never }))
+    t.same(await told('never', 'ErrImageNeverPull'), [
+      `Container image "${image}" is not present with pull policy of Never`,
     ])
+    await apply(podOf('never-anna', { containers: never, imagePullSecrets: [{ name: 'copy' }] }))
+    await runs('never-anna')
+
     const containers = [{ name: 'main', image, imagePullPolicy: 'Always' as const }]
     await apply(podOf('always', { containers }))
     t.match((await told('always', 'Failed')).join('\n'), /no basic auth credentials/)

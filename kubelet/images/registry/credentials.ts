@@ -23,7 +23,12 @@ export function readKeyring(text: string): Keyring {
 export function credentialsFor(keyring: Keyring, { domain, repository }: { domain: string; repository: string }) {
   const sorted = [...keyring].sort((a, b) => (a.place < b.place ? 1 : a.place > b.place ? -1 : 0))
   const fits = sorted.filter(({ place }) => isWithin(`${domain}/${repository}`, place))
-  const unique = new Map(fits.map(({ credentials }) => [JSON.stringify(credentials), credentials]))
+  const unique = new Map<string, Credentials>()
+  for (const { credentials } of fits) {
+    const { secret: _, ...said } = credentials
+    const key = JSON.stringify(said)
+    if (!unique.has(key)) unique.set(key, credentials)
+  }
   return [...unique.values()]
 }
 

@@ -2,7 +2,9 @@ import { extname, join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../../../shared/clock/clock.ts'
 import { type Credentials, ImageError } from '../../runtime/container-runtime.ts'
+import type { Pulls } from '../../runtime/images/find-image.ts'
 import { parseImageName } from '../../runtime/images/image-name.ts'
+import type { ImageAccess } from '../access/image-access.ts'
 import type { StoredImages } from '../stored-images.ts'
 import type { PullOrder, PullReport, RemoveOrder } from './pull-messages.ts'
 import type { RegistrySettings } from './settings.ts'
@@ -14,6 +16,7 @@ interface ImagePullsOptions {
   clock: Clock
   /** Is told which change of the store is the kubelet's own. */
   stored: StoredImages
+  access: ImageAccess
 }
 
 /** `.ts` in a checkout, `.js` where it was built. */
@@ -25,7 +28,7 @@ const idleMs = 30_000
  * Pulls images in a thread of its own: unpacking, and the code of registries' protocol, are not the kubelet's. The
  * thread begins with the first pull.
  */
-export class ImagePulls {
+export class ImagePulls implements Pulls {
   readonly #options: ImagePullsOptions
   readonly #pending = new Map<number, PromiseWithResolvers<PullReport>>()
   #worker: Worker | undefined
@@ -39,14 +42,18 @@ export class ImagePulls {
   /** Resolves when the image is in the store as the registry has it. Throws {@link ImageError}. */
   async pull(image: string, credentials: readonly Credentials[]): Promise<void> {
     this.#options.stored.expect(parseImageName(image))
-    const { error } = await this.#order({ image, credentials })
+    const { error, pulled } = await this.#order({ image, credentials })
     if (error) throw failed(error)
+    if (pulled) this.#options.access.pulled(image, pulled.id, credentials[pulled.used])
   }
+
+  mayUse: Pulls['mayUse'] = (image, found, credentials) => this.#options.access.mayUse(image, found, credentials)
 
   /** Removes an image with all its names. Resolves to false if a program of this machine uses it. */
   async remove(id: string): Promise<boolean> {
     const { error, isInUse } = await this.#order({ remove: id })
     if (error) throw failed(error)
+    if (!isInUse) this.#options.access.forget(id)
     return !isInUse
   }
 

@@ -19,6 +19,10 @@ export interface PullOptions {
   settings: RegistrySettings
   /** Tried in turn; without any, the registry is asked without a name. */
   credentials?: readonly Credentials[]
+  /** The image is for a pod, whose credentials they are. */
+  byKubelet?: true
+  /** Runs with those of the credentials that gave the image; undefined if there were none. */
+  onAccess?(used: Credentials | undefined): void
   onProgress?(bytes: number, ofBytes: number): void
   timeouts?: PullTimeouts
   clock?: Clock
@@ -36,7 +40,9 @@ export async function pullImage(store: ImageStore, name: ImageName, options: Pul
   try {
     for (const one of credentials.length > 0 ? credentials : [undefined]) {
       try {
-        return await pull.run(one)
+        const image = await pull.run(one)
+        options.onAccess?.(one)
+        return image
       } catch (error) {
         errors.push(inItsFrame(error as Error, name))
       }
@@ -82,7 +88,8 @@ class Pull {
         // It is the index, if there is one: the status of pods names the image by its digest.
         manifest: { digest, bytes: await contents.manifest(digest) },
       })
-      return loading.addImage({ ...image, pulledBytes: this.#ofBytes })[0] as ImageRecord
+      const { byKubelet } = this.#options
+      return loading.addImage({ ...image, pulledBytes: this.#ofBytes, byKubelet })[0] as ImageRecord
     } finally {
       loading.end()
     }

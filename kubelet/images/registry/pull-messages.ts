@@ -20,6 +20,8 @@ export interface RemoveOrder {
 export interface PullReport {
   id: number
   error?: { message: string; code: PullError['code'] }
+  /** Names the image that was pulled, and which of the credentials gave it; -1: none were given. */
+  pulled?: { id: string; used: number }
   /** A program of this machine uses the image, which stays. */
   isInUse?: boolean
 }

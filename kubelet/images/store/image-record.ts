@@ -12,6 +12,8 @@ export interface ImageRecord {
   config: ImageConfig
   /** Counts the bytes that came from a registry: configuration and packed layers. Absent if the image was loaded. */
   pulledBytes?: number
+  /** A kubelet has pulled it, maybe with the secret of a pod. */
+  byKubelet?: true
   /** Bytes of all layers, unpacked. */
   bytes: number
 }

@@ -4,7 +4,7 @@ import { realClock } from '../../../shared/clock/real-clock.ts'
 import { lockHolder, takeLock } from '../../../shared/files/lock.ts'
 import { makeFolder } from '../../../shared/files/make-folder.ts'
 import { BadImage } from '../bad-image.ts'
-import type { Digest } from '../digest.ts'
+import { type Digest, hexOf } from '../digest.ts'
 import type { ImageRecord } from './image-record.ts'
 import { Loading } from './loading.ts'
 import { NamedImages } from './named-images.ts'
@@ -68,8 +68,16 @@ export class ImageStore {
       const userOf = partsInUse()
       const unneeded = parts.filter((part) => !needed.has(part) && !userOf(basename(part)))
       for (const part of unneeded) this.#discard(part)
+      this.#forgetPulls()
       return unneeded.filter((part) => part.startsWith(`${this.#folders.layers}/`)).length
     })
+  }
+
+  /** Removes records of pulls whose image is gone. */
+  #forgetPulls(): void {
+    const ids = new Set(this.images.all().map(({ id }) => hexOf(id)))
+    for (const id of foldersIn(this.#folders.pulled))
+      if (!ids.has(id)) rmSync(join(this.#folders.pulled, id), { force: true })
   }
 
   #partsOf(image: ImageRecord): string[] {

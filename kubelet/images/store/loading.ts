@@ -30,6 +30,7 @@ export interface CompleteImage {
   configBlob: { digest: Digest; bytes: Uint8Array }
   manifestBlob?: { digest: Digest; bytes: Uint8Array }
   pulledBytes?: number
+  byKubelet?: true
 }
 
 /** Collects what one process adds to a store. {@link end} removes what did not become part of it. */
@@ -65,7 +66,7 @@ export class Loading {
   }
 
   /** Gives an image its names, which other images of these names lose. */
-  addImage({ names, config, configBlob, manifestBlob, pulledBytes }: CompleteImage): ImageRecord[] {
+  addImage({ names, config, configBlob, manifestBlob, pulledBytes, byKubelet }: CompleteImage): ImageRecord[] {
     const layers = config.layers.map((diffId) => this.#layer(diffId))
     this.#merge(config.layers, layers)
     for (const blob of [configBlob, manifestBlob]) if (blob) this.#place(this.#folders.blob(blob.digest), blob.bytes)
@@ -76,6 +77,7 @@ export class Loading {
         ...(manifestBlob && { digest: manifestBlob.digest }),
         config,
         ...(pulledBytes !== undefined && { pulledBytes }),
+        ...(byKubelet && { byKubelet }),
         bytes: layers.reduce((sum, { facts }) => sum + facts.bytes, 0),
       }
       this.#place(this.#folders.record(record.name), JSON.stringify(record))

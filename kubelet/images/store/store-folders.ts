@@ -11,6 +11,7 @@ import { filesOf } from '../unpack/layer-folder.ts'
  * - `layers/HEX`: an unpacked layer, by the digest of its archive.
  * - `roots/HEX`: the merged tree of several layers, by the hash of their digests.
  * - `blobs/HEX`: manifests and configurations, by digest.
+ * - `pulled/HEX`: which pods may use an image that a kubelet has pulled, by the digest of its configuration.
  * - `loading/…`: what is being loaded, each with the lock of its process.
  */
 export class StoreFolders {
@@ -18,6 +19,7 @@ export class StoreFolders {
   readonly layers: string
   readonly roots: string
   readonly blobs: string
+  readonly pulled: string
   readonly loading: string
   readonly lock: string
 
@@ -26,6 +28,7 @@ export class StoreFolders {
     this.layers = join(root, 'layers')
     this.roots = join(root, 'roots')
     this.blobs = join(root, 'blobs')
+    this.pulled = join(root, 'pulled')
     this.loading = join(root, 'loading')
     this.lock = join(root, 'lock')
   }

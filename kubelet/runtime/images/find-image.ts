@@ -3,21 +3,26 @@ import type { Images } from './images.ts'
 
 /** Brings images from registries to where {@link Images} finds them. Throws {@link ImageError}. */
 export interface Pulls {
+  /** Returns whether a pod may use an image that is there; if not, the registry has to be asked. */
+  mayUse(image: string, found: ResolvedImage, credentials: () => Promise<readonly Credentials[]>): Promise<boolean>
   pull(image: string, credentials: readonly Credentials[]): Promise<void>
 }
 
 /** Finds an image by the container's policy: on this machine, or in its registry. Throws {@link ImageError}. */
 export async function findImage(
   image: string,
-  { policy, beginPull, ...options }: ImageRequest,
+  { policy, beginPull, credentials, ...options }: ImageRequest,
   { images, pulls }: { images: Images; pulls?: Pulls },
 ): Promise<ResolvedImage> {
   const found = attempt(() => images.resolve(image, options))
   const isThere = !(found instanceof ImageError)
   if (!isThere && found.reason !== 'ErrImagePull') throw found
-  if (policy === 'Never' && !isThere)
+  const mustAsk =
+    isThere && policy !== 'Always' && pulls && credentials ? !(await pulls.mayUse(image, found, credentials)) : false
+  // That an image is there is not told to a pod that may not use it.
+  if (policy === 'Never' && (!isThere || mustAsk))
     throw new ImageError('ErrImageNeverPull', `Container image "${image}" is not present with pull policy of Never`)
-  const isWanted = !isThere || (policy === 'Always' && found.isPulled)
+  const isWanted = !isThere || mustAsk || (policy === 'Always' && found.isPulled)
   if (!isWanted || !pulls || !beginPull) {
     if (isThere) return found
     throw found
