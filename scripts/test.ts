@@ -2,6 +2,7 @@
 // Every other argument is tap's.
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { quickTests } from './quick-tests.ts'
 
@@ -14,6 +15,8 @@ const words = process.argv.slice(2).flatMap((word) => {
 })
 const tap = fileURLToPath(import.meta.resolve('tap').replace(/\/tap\/dist\/.*/, '/.bin/tap'))
 if (!existsSync('.tap/plugins/package.json')) spawnSync(tap, ['build'], { stdio: 'inherit' })
+// The folder of bin/compile-cache.mjs, for what a test file loads of tap before test/harness/preload.mjs names it.
+process.env.NODE_COMPILE_CACHE ??= resolve('node_modules/.cache/kubestage')
 process.removeAllListeners('warning') // that execve is experimental
 process.execve?.(process.execPath, [process.execPath, tap, ...words], process.env)
 

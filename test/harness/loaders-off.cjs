@@ -1,5 +1,5 @@
-// Loaded by tap before its own loaders (package.json). They record every module for coverage and for mocks, which no test here uses,
-// and take half a second of CPU time for each test file. So they register nothing, until preload.mjs calls `restore`.
+// Loaded by tap before its own loader (package.json), which records every module for coverage, which is off,
+// and takes CPU time for each test file. So it registers nothing, until preload.mjs calls `restore`.
 const nodeModule = require('node:module')
 
 const { register, registerHooks } = nodeModule
