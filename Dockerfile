@@ -10,8 +10,9 @@ RUN [ -z "$EXTRA_CA_CERTS" ] || printf '%s\n' "$EXTRA_CA_CERTS" >/opt/extra-ca.c
 ENV NODE_EXTRA_CA_CERTS=/opt/extra-ca.crt
 COPY package.json package-lock.json ./
 COPY bin/node/package.json bin/node/
+COPY scripts/build/needed-packages.mjs scripts/build/
 # Without the Node that a checkout brings along: the image has its own.
-RUN npm ci --ignore-scripts --workspaces=false
+RUN node scripts/build/needed-packages.mjs && npm ci --ignore-scripts --workspaces=false
 COPY . .
 # What npm would ship, with the one package that is not bundled beside it, and with what makes a container of it.
 RUN npm pack && tar xzf kubestage-*.tgz && mkdir package/node_modules package/scripts \

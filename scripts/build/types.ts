@@ -3,7 +3,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** Writes the declarations of the library to `folder`, and of the sources that they refer to. */
+/**
+ * Writes the declarations of the library to `folder`, and of the sources that they refer to. They are not checked here:
+ * `npm run check` does that.
+ */
 export function writeTypes(folder: string): void {
   const everything = mkdtempSync(join(tmpdir(), 'kubestage-types-'))
   try {
