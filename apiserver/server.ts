@@ -16,6 +16,7 @@ import { storeSystemObjects } from './bootstrap/system-objects.ts'
 import type { ApiServerConfig } from './config.ts'
 import { Engine } from './engine.ts'
 import { Guards } from './guards.ts'
+import { forwarder } from './http/aggregation/forward.ts'
 import type { ApiContext, Instruments } from './http/api-context.ts'
 import { type AppOptions, buildApp } from './http/app.ts'
 import { FlowControl } from './http/flow-control/flow-control.ts'
@@ -163,9 +164,12 @@ function appOptions({ config, guards, engine, transport, api, satellites, severa
   const { lookupAll } = engine.objects
   const freshness = several?.freshness(engine)
   const flowControl = new FlowControl({ lookupAll, clock: config.clock, seats: limits.maxRequestsInflight })
+  const { aggregation } = engine
+  const forward = forwarder(aggregation, config.clock)
   const paths = wellKnownPaths({
     api,
-    aggregation: engine.aggregation,
+    aggregation,
+    forward,
     config,
     beside: satellites,
     requests: metrics,
@@ -175,7 +179,8 @@ function appOptions({ config, guards, engine, transport, api, satellites, severa
   })
   return {
     api,
-    aggregation: engine.aggregation,
+    aggregation,
+    forward,
     flowControl,
     metrics,
     connections,

@@ -6,7 +6,7 @@ import { withoutSchemas } from '../../shared/http/without-schemas.ts'
 import type { Aggregation } from '../aggregation/aggregation.ts'
 import { anonymousUser } from '../auth/anonymous.ts'
 import type { Authenticator, Authorizer } from '../auth/types.ts'
-import { aggregated } from './aggregation/forward.ts'
+import { aggregated, type Forward } from './aggregation/forward.ts'
 import type { ApiContext } from './api-context.ts'
 import { attributesOf } from './attributes.ts'
 import { Bodies } from './body/bodies.ts'
@@ -54,6 +54,7 @@ export interface AppOptions {
   api: ApiContext
   /** Knows which group versions other servers serve. */
   aggregation: Aggregation
+  forward: Forward
   authenticators: readonly Authenticator[]
   authorizers: readonly Authorizer[]
   /** Lists the routes of paths that are not resources. */
@@ -122,7 +123,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance<Ser
   app.addHook('onRequest', asHook(flowControl({ ...options, monotonicMs })))
   app.addHook('onRequest', asHook(authorization(authorizers)))
   app.addHook('onRequest', asHook(unreadAnswers(answers)))
-  app.addHook('onRequest', asHook(aggregated(options.aggregation, api.clock)))
+  app.addHook('onRequest', asHook(aggregated(options.aggregation, options.forward)))
   app.setErrorHandler(createErrorHandler({ log: api.log, reports, maxCauseBytes: limits.maxStatusCauseBytes }))
   const explain = extension?.registerPlugins(app, options)
   app.register(kubernetes(options))

@@ -18,11 +18,11 @@ const discoveryTimeoutMs = 5000
 const requestTimeoutMs = 60_000
 const dialTimeoutMs = 30_000
 
-/**
- * Answers requests of group versions that other servers serve: they go to a pod of the APIService's Service. Upstream:
- * kube-aggregator's handler_proxy.go.
- */
-export function aggregated(aggregation: Aggregation, clock: Clock): Step {
+/** Passes a request on to the server of an API. Resolves when the answer has begun. */
+export type Forward = (exchange: Exchange, api: RemoteApi) => Promise<void>
+
+/** Answers requests of group versions that other servers serve. */
+export function aggregated(aggregation: Aggregation, forward: Forward): Step {
   return (exchange) => {
     if (aggregation.isEmpty) return undefined
     const api = apiOf(aggregation, exchange.info.path)
@@ -35,8 +35,11 @@ export function aggregated(aggregation: Aggregation, clock: Clock): Step {
     exchange.served()
     return true
   }
+}
 
-  async function forward(exchange: Exchange, api: RemoteApi): Promise<void> {
+/** Requests go to a pod of the APIService's Service. Upstream: kube-aggregator's handler_proxy.go. */
+export function forwarder(aggregation: Aggregation, clock: Clock): Forward {
+  return async (exchange, api) => {
     const target = api.isAvailable ? locate(api) : undefined
     if (!target) return sendText(exchange, 503, 'service unavailable\n')
     if (exchange.upgrade) return join(exchange, target)

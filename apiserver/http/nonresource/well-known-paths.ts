@@ -1,5 +1,6 @@
 import type { Aggregation } from '../../aggregation/aggregation.ts'
 import type { ApiServerConfig } from '../../config.ts'
+import type { Forward } from '../aggregation/forward.ts'
 import type { ApiContext } from '../api-context.ts'
 import { discoveryRoutes } from '../discovery/routes.ts'
 import { type BesideHandles, instrumentRoutes } from '../instruments/routes.ts'
@@ -43,6 +44,7 @@ const flagsOf = ({ host, port, serviceCidr, featureGates, corsAllowedOrigins = [
 export interface PathParts {
   api: ApiContext
   aggregation: Aggregation
+  forward: Forward
   config: ApiServerConfig
   beside: BesideHandles
   requests: RequestMetrics
@@ -57,6 +59,7 @@ export interface PathParts {
 export function wellKnownPaths({
   api,
   aggregation,
+  forward,
   config,
   beside,
   requests,
@@ -69,7 +72,7 @@ export function wellKnownPaths({
   return [
     ...indexRoutes(catalog, listed),
     ...discoveryRoutes(catalog, aggregation, address),
-    openapiRoute(catalog),
+    openapiRoute(catalog, aggregation, forward),
     ...tokenIssuerRoutes(tokens),
     versionRoute(config.kubernetesVersion),
     ...zpages({ flags: flagsOf(config), clock }),

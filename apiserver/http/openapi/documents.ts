@@ -203,7 +203,7 @@ export function documentHash(definitions: Definitions): string {
 }
 
 /** `GET /openapi/v3`: where the documents are. */
-export const openapiV3Index = (parts: readonly OpenApiPart[]): object => ({
+export const openapiV3Index = (parts: readonly OpenApiPart[]): { paths: object } => ({
   paths: Object.fromEntries(
     parts.map(({ path, members }) => [
       path,

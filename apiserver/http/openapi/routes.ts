@@ -1,5 +1,10 @@
+import { createHash } from 'node:crypto'
 import { toJson } from '../../../shared/api/json/exact-json.ts'
+import type { Aggregation } from '../../aggregation/aggregation.ts'
+import { mergeSwagger } from '../../aggregation/openapi-document.ts'
+import type { RemoteApi } from '../../aggregation/remote-api.ts'
 import type { Catalog } from '../../registry/catalog.ts'
+import type { Forward } from '../aggregation/forward.ts'
 import { baseHeaders, sendAsIs, sendJson, sendNothing } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
 import { type PathRoutes, reading } from '../routing/paths.ts'
@@ -9,8 +14,8 @@ import { openapiV2 } from './v2.ts'
 import { openapiV2Protobuf, openapiV2ProtobufType, takesOnlyProtobuf } from './v2-protobuf.ts'
 
 /** `/openapi/v2` and `/openapi/v3`. */
-export function openapiRoute(catalog: Catalog): PathRoutes {
-  const documents = new OpenApiDocuments(catalog)
+export function openapiRoute(catalog: Catalog, aggregation: Aggregation, forward: Forward): PathRoutes {
+  const documents = new OpenApiDocuments(catalog, aggregation, forward)
   return {
     first: 'openapi',
     methods: reading,
@@ -25,14 +30,18 @@ export function openapiRoute(catalog: Catalog): PathRoutes {
 /** A document is made when it is asked for, and kept until the catalog changes. */
 class OpenApiDocuments {
   readonly #catalog: Catalog
+  readonly #aggregation: Aggregation
+  readonly #forward: Forward
   /** As bytes: clients that read slowly share them. */
   readonly #documents = new Map<string, Buffer>()
   #generation = -1
   #v2Protobuf: Buffer | undefined
   #parts: OpenApiPart[] = []
 
-  constructor(catalog: Catalog) {
+  constructor(catalog: Catalog, aggregation: Aggregation, forward: Forward) {
     this.#catalog = catalog
+    this.#aggregation = aggregation
+    this.#forward = forward
   }
 
   sendV2(exchange: Exchange) {
@@ -42,14 +51,14 @@ class OpenApiDocuments {
       return sendAsIs(exchange, { status: 200, parts: [this.#v2InBytes()], headers })
     }
     if (!requestedDocument(exchange)) return
-    const headers = { etag: `"${documentHash(this.#catalog.definitions())}"`, vary: 'Accept' }
+    const headers = { etag: `"${this.#v2Hash()}"`, vary: 'Accept' }
     if (exchange.request.headers['if-none-match'] === headers.etag) return sendNothing(exchange, 304, headers)
     sendJson(exchange, { status: 200, json: this.#v2(), headers })
   }
 
   sendV3Index(exchange: Exchange) {
     this.#refresh()
-    const json = this.#bytesOf('v3', () => openapiV3Index(this.#parts))
+    const json = this.#bytesOf('v3', () => this.#v3Index())
     sendJson(exchange, { status: 200, json, headers: { 'content-type': 'text/plain; charset=utf-8' } })
   }
 
@@ -57,7 +66,10 @@ class OpenApiDocuments {
   sendV3(exchange: Exchange, path: string) {
     this.#refresh()
     const part = this.#parts.find((one) => one.path === path)
-    if (!part) return sendNothing(exchange, 404)
+    if (!part) {
+      const owner = this.#aggregation.isEmpty ? undefined : this.#ownerOf(path)
+      return owner ? this.#forward(exchange, owner) : sendNothing(exchange, 404)
+    }
     if (!requestedDocument(exchange)) return
     const hash = documentHash(part.members)
     const asked = exchange.info.query.get('hash')
@@ -76,15 +88,43 @@ class OpenApiDocuments {
   }
 
   #refresh(): void {
-    if (this.#generation === this.#catalog.generation) return
+    // Both only rise.
+    const generation = this.#catalog.generation + this.#aggregation.generation
+    if (this.#generation === generation) return
     this.#documents.clear()
     this.#v2Protobuf = undefined
     this.#parts = openapiParts(this.#catalog.definitions())
-    this.#generation = this.#catalog.generation
+    this.#generation = generation
   }
 
   #v2(): Buffer {
-    return this.#bytesOf('v2', () => openapiV2(this.#catalog.definitions()))
+    return this.#bytesOf('v2', () => {
+      const document = openapiV2(this.#catalog.definitions())
+      for (const { openapiV2: part } of this.#aggregation.served()) if (part) mergeSwagger(document, part)
+      return document
+    })
+  }
+
+  #v2Hash(): string {
+    const own = documentHash(this.#catalog.definitions())
+    const others = this.#aggregation.isEmpty ? [] : this.#aggregation.served().map((one) => one.openapiV2)
+    return others.length === 0
+      ? own
+      : createHash('sha512')
+          .update(own + JSON.stringify(others))
+          .digest('hex')
+          .toUpperCase()
+  }
+
+  /** Documents of this server stand before those of others. */
+  #v3Index(): object {
+    const own = openapiV3Index(this.#parts)
+    const others = this.#aggregation.served().map((one) => one.openapiV3)
+    return { paths: Object.assign({}, ...others, own.paths) as object }
+  }
+
+  #ownerOf(path: string): RemoteApi | undefined {
+    return this.#aggregation.served().find(({ openapiV3 }) => Object.hasOwn(openapiV3, path))
   }
 
   #v2InBytes(): Buffer {

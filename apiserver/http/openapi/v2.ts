@@ -1,5 +1,6 @@
 /** The whole API in the older format, Swagger 2.0. */
 import { knownGroupVersions } from '../../../openapi/options.ts'
+import type { SwaggerPart } from '../../aggregation/openapi-document.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import {
   bearerToken,
@@ -66,7 +67,7 @@ const swaggerParameter = ({ name, in: place, description, type }: OpenApiParamet
   ...(place === 'path' && { required: true }),
 })
 
-export function openapiV2(definitions: readonly ResourceDefinition[]): object {
+export function openapiV2(definitions: readonly ResourceDefinition[]): object & SwaggerPart {
   const operations = openapiParts(definitions).flatMap((part) => part.operations())
   const parameters = new SharedParameters()
   const operationIn = (operation: Operation, own: OpenApiParameter[]): object => {
@@ -92,7 +93,7 @@ export function openapiV2(definitions: readonly ResourceDefinition[]): object {
   }
   const paths = pathsOf(operations, operationIn, (parameter) => parameters.used(swaggerParameter(parameter)))
   const schemas = nameEverywhere(schemasOf(operations, definitions), knownGroupVersions())
-  return {
+  const document = {
     swagger: '2.0',
     info,
     paths,
@@ -101,4 +102,5 @@ export function openapiV2(definitions: readonly ResourceDefinition[]): object {
     securityDefinitions: bearerToken,
     security: [{ BearerToken: [] }],
   }
+  return document
 }

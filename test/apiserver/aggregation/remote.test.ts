@@ -200,6 +200,106 @@ t.test('an APIService with a Service', async (t) => {
     t.equal(echoed, 'echo hello')
   })
 
+  await t.test('discovery and OpenAPI show what its server serves', async (t) => {
+    const resources = [
+      { name: 'flunders', singularName: 'flunder', namespaced: true, kind: 'Flunder', verbs: ['get', 'list'] },
+      { name: 'flunders/status', singularName: '', namespaced: true, kind: 'Flunder', verbs: ['get'] },
+    ]
+    backend.answers.set(below, json({ kind: 'APIResourceList', groupVersion: 'wardle.example.com/v1', resources }))
+    const v3 = 'apis/wardle.example.com/v1'
+    const serverRelativeURL = `/openapi/v3/${v3}?hash=1`
+    backend.answers.set('/openapi/v3', json({ paths: { [v3]: { serverRelativeURL } } }))
+    backend.answers.set(`/openapi/v3/${v3}`, json({ openapi: '3.0.0' }))
+    const ref = (name: string) => ({ $ref: `#/definitions/${name}` })
+    const own = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
+    backend.answers.set(
+      '/openapi/v2',
+      json({
+        swagger: '2.0',
+        paths: { [`${below}/flunders`]: { get: { schema: ref('Flunder') } }, '/apis/other/v1/x': {} },
+        definitions: { Flunder: { properties: { metadata: ref(own) } }, [own]: { type: 'odd' }, Other: {} },
+      }),
+    )
+    await put(`${path}/${name}`, { spec: { groupPriorityMinimum: 2001 } })
+    const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
+    const entry = await until(
+      async () => {
+        const { body } = await server.send('/apis', { headers: { accept } })
+        const { items } = body as { items: { metadata: { name: string }; versions: { resources: object[] }[] }[] }
+        const index = items.findIndex(({ metadata }) => metadata.name === 'wardle.example.com')
+        return items[index]?.versions[0]?.resources.length === 1 ? items[index] : undefined
+      },
+      { what: 'its resources' },
+    )
+    t.match(entry, {
+      versions: [
+        {
+          version: 'v1',
+          freshness: 'Current',
+          resources: [
+            {
+              resource: 'flunders',
+              responseKind: { group: '', version: '', kind: 'Flunder' },
+              scope: 'Namespaced',
+              subresources: [{ subresource: 'status', verbs: ['get'] }],
+            },
+          ],
+        },
+      ],
+    })
+    const { body: group } = await server.send('/apis/wardle.example.com')
+    t.match(group, { kind: 'APIGroup', preferredVersion: { groupVersion: 'wardle.example.com/v1' } })
+    const listed = async () => (await server.send('/openapi/v3')).body as { paths: Record<string, object> }
+    await until(async () => (await listed()).paths[v3], { what: 'its OpenAPI' })
+    t.match((await listed()).paths[v3], { serverRelativeURL })
+    t.match((await server.send(serverRelativeURL)).body, { openapi: '3.0.0' })
+    type Swagger = { paths: Record<string, object>; definitions: Record<string, object> }
+    const swagger = async () => (await server.send('/openapi/v2')).body as Swagger
+    const merged = await until(
+      async () => {
+        const document = await swagger()
+        return `${below}/flunders` in document.paths ? document : undefined
+      },
+      { what: 'its Swagger' },
+    )
+    t.same(merged.definitions.Flunder, { properties: { metadata: ref(`${own}_v2`) } })
+    t.same(merged.definitions[`${own}_v2`], { type: 'odd' })
+    t.notOk('Other' in merged.definitions || '/apis/other/v1/x' in merged.paths)
+  })
+
+  await t.test('a hostile server costs its clients only', async (t) => {
+    backend.answers.set(`${below}/hangs`, () => {})
+    backend.answers.set(`${below}/cut`, (_request, response) => {
+      response.writeHead(200, { 'content-length': '1000' })
+      response.write('half')
+      response.socket?.destroySoon()
+    })
+    const controller = new AbortController()
+    const { request } = await import('node:https')
+    const url = { hostname: server.host, port: server.port, ...server.tls, signal: controller.signal }
+    const hanging = request({ ...url, path: `${below}/hangs` }).on('error', () => {})
+    hanging.end()
+    await until(() => backend.requests.some((one) => one.url === `${below}/hangs`), { what: 'the request' })
+    t.equal((await server.send('/api/v1/namespaces/default')).status, 200, 'built-in requests do not wait')
+    controller.abort()
+    await t.rejects(server.send(`${below}/cut`), 'an answer that breaks off does so for the client')
+    for (const garbage of [
+      '[]',
+      '{',
+      'null',
+      '{"items":[null,{"versions":[7]}],"resources":{"a":1}}',
+      'x'.repeat(5e6),
+    ]) {
+      backend.answers.set('/apis', (_request, response) => {
+        response.setHeader('content-type', 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList')
+        response.end(garbage)
+      })
+      await put(`${path}/${name}`, { spec: { groupPriorityMinimum: 1000 + (garbage.length % 1000) } })
+      t.equal((await server.send('/apis')).status, 200)
+    }
+    backend.answers.delete('/apis')
+  })
+
   await t.test('a server whose certificate is not trusted, unless that does not matter', async (t) => {
     await put(`${path}/${name}`, { spec: { caBundle: null } })
     t.match((await reached(server, 'FailedDiscoveryCheck')).message, /x509: certificate signed by unknown authority/)
