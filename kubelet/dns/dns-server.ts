@@ -8,7 +8,7 @@ export interface DnsServerOptions {
   network: Pick<NodeNetwork, 'bind' | 'listen'>
   clock: Clock
   host: string
-  resolver: Pick<Resolver, 'answer'>
+  resolver: Pick<Resolver, 'answer' | 'cached'>
 }
 
 const PORT = 53
@@ -19,6 +19,8 @@ const MAX_CONNECTIONS = 256
 export async function serveDns({ network, clock, host, resolver }: DnsServerOptions): Promise<Served> {
   const datagrams = await network.bind({ host, port: PORT }, (socket) => {
     socket.on('message', (question, { port, address }) => {
+      const known = resolver.cached(question, 'udp')
+      if (known) return reply(() => socket.send(known, port, address))
       void resolver.answer(question, 'udp').then((answer) => answer && reply(() => socket.send(answer, port, address)))
     })
     socket.on('error', () => {})
@@ -46,7 +48,7 @@ async function converse(socket: Socket, { clock, resolver }: Pick<DnsServerOptio
   try {
     for await (const question of messages(socket)) {
       timer.cancel()
-      const answer = await resolver.answer(question, 'tcp')
+      const answer = resolver.cached(question, 'tcp') ?? (await resolver.answer(question, 'tcp'))
       if (!answer) break
       socket.write(framed(answer))
       timer = waiting()

@@ -1,5 +1,6 @@
 import { type DecodedPacket, decode, encode, type Packet } from 'dns-packet'
 import { CLUSTER_DOMAIN } from '../pod/cluster-domain.ts'
+import { AnswerCache, type Rotation } from './answer-cache.ts'
 import { type Forwarder, HEADER, type Transport } from './forwarder.ts'
 import { type Answer, type Found, lookUp, TTL, type ZoneServices } from './zone.ts'
 
@@ -23,10 +24,19 @@ interface Outcome extends Partial<Found> {
 export class Resolver {
   readonly #services: ZoneServices
   readonly #forwarder: Pick<Forwarder, 'ask'>
+  readonly #caches: Record<Transport, AnswerCache> = { udp: new AnswerCache(), tcp: new AnswerCache() }
 
   constructor(services: ZoneServices, forwarder: Pick<Forwarder, 'ask'>) {
     this.#services = services
     this.#forwarder = forwarder
+    services.onChange(() => {
+      for (const cache of Object.values(this.#caches)) cache.clear()
+    })
+  }
+
+  /** Returns an answer that was given since Services have changed. */
+  cached(bytes: Buffer, transport: Transport): Buffer | undefined {
+    return this.#caches[transport].find(bytes)
   }
 
   /** Resolves to the answer; undefined for what deserves none: no question at all. */
@@ -44,21 +54,21 @@ export class Resolver {
     if (question.class !== 'IN') return refusal(bytes, REPLY.refused)
     const found = lookUp(this.#services, question)
     if (!found) return (await this.#forwarder.ask(bytes, transport)) ?? refusal(bytes, REPLY.serverFailure)
-    return written(query, await this.#follow(found, question), transport)
+    const outcome = this.#follow(found, question)
+    if (outcome instanceof Promise) return rotation(query, await outcome, transport).write(0)
+    return this.#caches[transport].keep(bytes, rotation(query, outcome, transport))
   }
 
-  /** Resolves the name for which an ExternalName stands, too. */
-  async #follow(found: Found, { type }: Asked): Promise<Outcome> {
+  /** Resolves the name for which an ExternalName stands, too; that may be one outside of the cluster. */
+  #follow(found: Found, { type }: Asked): Outcome | Promise<Outcome> {
     let outcome: Outcome = { ...found, code: found.exists ? REPLY.noError : REPLY.noSuchName }
     for (let count = 0; outcome.alias !== undefined && type !== 'CNAME'; count++) {
       const { alias: name, answers } = outcome
       if (count === MAX_ALIASES) return { code: REPLY.serverFailure, answers: [] }
       const next = lookUp(this.#services, { name, type })
-      if (next) outcome = { ...next, answers: [...answers, ...next.answers], code: outcome.code }
-      else {
-        const { answers: others, code } = await this.#askOutside({ name, type })
-        outcome = { code, answers: [...answers, ...others] }
-      }
+      if (!next)
+        return this.#askOutside({ name, type }).then((other) => ({ ...other, answers: [...answers, ...other.answers] }))
+      outcome = { ...next, answers: [...answers, ...next.answers], code: outcome.code }
     }
     return outcome
   }
@@ -82,7 +92,9 @@ export class Resolver {
   }
 }
 
-function written(query: DecodedPacket, { code, answers, additionals = [] }: Outcome, transport: Transport): Buffer {
+/** Programs take the first address: by orders that begin with another one, all get their share. */
+function rotation(query: DecodedPacket, outcome: Outcome, transport: Transport): Rotation {
+  const { code, answers, additionals = [] } = outcome
   const edns = query.additionals?.find((record) => record.type === 'OPT')
   const own = edns ? [OWN_LIMIT] : []
   const packet: Packet = {
@@ -90,14 +102,22 @@ function written(query: DecodedPacket, { code, answers, additionals = [] }: Outc
     id: query.id,
     flags: code | FLAG.authoritative | FLAG.recursionAvailable | ((query.flags ?? 0) & FLAG.recursionDesired),
     questions: query.questions,
-    answers: shuffled(answers),
     authorities: answers.length === 0 && code !== REPLY.serverFailure ? [START_OF_AUTHORITY] : [],
     additionals: [...additionals, ...own],
   }
-  const whole = encode(packet)
   const room = Math.min(Math.max(edns?.udpPayloadSize ?? SMALLEST, SMALLEST), LARGEST)
-  if (transport === 'tcp' || whole.length <= room) return whole
-  return encode({ ...packet, flags: (packet.flags ?? 0) | FLAG.truncated, answers: [], additionals: own })
+  // An alias stays before what it stands for.
+  const aliases = answers.filter(({ type }) => type === 'CNAME')
+  const others = answers.filter(({ type }) => type !== 'CNAME')
+  return {
+    orders: others.length,
+    write(order) {
+      const ordered = [...aliases, ...others.slice(order), ...others.slice(0, order)]
+      const whole = encode({ ...packet, answers: ordered })
+      if (transport === 'tcp' || whole.length <= room) return whole
+      return encode({ ...packet, flags: (packet.flags ?? 0) | FLAG.truncated, answers: [], additionals: own })
+    },
+  }
 }
 
 /** Says how much we take by UDP; the rest of the record says nothing. */
@@ -110,14 +130,6 @@ const OWN_LIMIT = {
   flags: 0,
   flag_do: false,
   options: [],
-}
-
-/** Programs take the first address: so all get their share. An alias stays before what it stands for. */
-function shuffled(answers: Answer[]): Answer[] {
-  const aliases = answers.filter(({ type }) => type === 'CNAME')
-  const others = answers.filter(({ type }) => type !== 'CNAME')
-  const start = Math.floor(Math.random() * others.length)
-  return [...aliases, ...others.slice(start), ...others.slice(0, start)]
 }
 
 /** Says how long a name may be taken for one that does not exist. */

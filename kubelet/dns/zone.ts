@@ -5,7 +5,10 @@ import type { EndpointSlice } from '../../shared/api/workloads/workloads.ts'
 import { CLUSTER_DOMAIN } from '../pod/cluster-domain.ts'
 import { type ClusterServices, serviceOf } from '../services/cluster-services.ts'
 
-export type ZoneServices = Pick<ClusterServices, 'service' | 'slices' | 'withClusterIP' | 'slicesWith' | 'hasNamespace'>
+export type ZoneServices = Pick<
+  ClusterServices,
+  'service' | 'slices' | 'withClusterIP' | 'slicesWith' | 'hasNamespace' | 'onChange'
+>
 export type Answer = Plain | SrvAnswer
 
 /** Holds the cluster's answer for a name. One that exists may have no record of the type that was asked for. */

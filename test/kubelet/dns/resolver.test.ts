@@ -47,6 +47,7 @@ const services: ZoneServices = {
   withClusterIP: (ip) => all.find(({ spec }) => spec?.clusterIP === ip),
   slicesWith: (ip) => slices.filter(({ endpoints }) => endpoints?.some(({ addresses }) => addresses.includes(ip))),
   hasNamespace: (name) => name === 'ns',
+  onChange: () => {},
 }
 const outside = {
   async ask(bytes: Buffer): Promise<Buffer> {
@@ -103,6 +104,40 @@ t.test('names of the cluster', async (t) => {
     { data: { target: /set\.ns/, port: 8080 } },
   ])
   t.match(found.additionals, [{ name: `set-0.set.${suffix}`, type: 'A', data: '10.244.0.5' }])
+})
+
+t.test('answers are kept until Services change', async (t) => {
+  let changed = () => {}
+  let found = slices
+  const resolver = new Resolver(
+    {
+      ...services,
+      slices: (_, name) => found.filter(({ metadata }) => metadata.name === `${name}-x`),
+      onChange: (call) => (changed = call),
+    },
+    outside,
+  )
+  const question = query('set.ns.svc.cluster.local', 'A')
+  const first = (bytes: Buffer | undefined): [number | undefined, unknown] => {
+    const { id, answers: [answer] = [] } = decode(bytes ?? Buffer.alloc(12))
+    return [id, answer && 'data' in answer ? answer.data : undefined]
+  }
+  t.equal(resolver.cached(question, 'udp'), undefined)
+  await resolver.answer(question, 'udp')
+  const another = Buffer.from(question)
+  another.writeUInt16BE(9)
+  const kept = Array.from({ length: 100 }, () => first(resolver.cached(another, 'udp')))
+  t.same(new Set(kept.map(([id]) => id)), new Set([9]), 'each question has its id')
+  t.same(new Set(kept.map(([, ip]) => ip)), new Set(['10.244.0.5', '10.244.0.6']), 'each address comes first')
+  t.equal(resolver.cached(another, 'tcp'), undefined, 'an answer by TCP may be longer')
+  found = []
+  changed()
+  t.equal(resolver.cached(question, 'udp'), undefined)
+  t.same(first(await resolver.answer(question, 'udp')), [7, undefined])
+  for (const name of ['out.ns.svc.cluster.local', 'example.com']) {
+    await resolver.answer(query(name, 'A'), 'udp')
+    t.equal(resolver.cached(query(name, 'A'), 'udp'), undefined, `${name} is another resolver's`)
+  }
 })
 
 const opt = { extendedRcode: 0, ednsVersion: 0, flags: 0, flag_do: false, options: [] }
