@@ -25,6 +25,7 @@ import {
 import { measureMassDeletion, measurePods } from './pods.ts'
 import {
   bareStart,
+  dnsCost,
   hookTimes,
   kubeletRss,
   probeCost,
@@ -38,7 +39,7 @@ import { measureStarts } from './starts/starts.ts'
 
 const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [--storage etcd] [--real BIN] [--scale PODS] [--rounds N] [--pods N] [--profile DIR] [--write]
 
-  --only PARTS   some of start,requests,list,watch,http2,memory,pods,simulated,many,hooks,probes (default: all); ui alone: the page, by CHROMIUM
+  --only PARTS   some of start,requests,list,watch,http2,memory,pods,simulated,many,hooks,probes,network (default: all); ui alone: the page, by CHROMIUM
   --chromium FILE  for --only ui (default /usr/bin/chromium)
   --against COMMIT  compares the CPU time of create, get, patch, watch and start with that of a commit; nothing else. Ends with 1
                  if one is slower. --only create,get,patch,watch,start: some of them; --rounds N: how often both servers are started anew (default 5)
@@ -55,7 +56,7 @@ const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [--stora
   --write        puts what was measured into docs/performance.md or, of --storage and --scale, into docs/scale.md, and draws the
                  charts of docs/pictures from it
 `
-const EVERYTHING = 'start,requests,list,watch,http2,memory,pods,simulated,many,hooks,probes'
+const EVERYTHING = 'start,requests,list,watch,http2,memory,pods,simulated,many,hooks,probes,network'
 const { values: flags } = parseArgs({
   options: {
     only: { type: 'string', default: EVERYTHING },
@@ -255,6 +256,14 @@ async function measureProbes(): Promise<Row[]> {
   ]
 }
 
+async function measureNetwork(): Promise<Row[]> {
+  const { perSecond, cpuMicroseconds } = await dnsCost()
+  return [
+    { what: 'answers of DNS; client and server', unit: '/s', ours: perSecond, limit: 10_000 },
+    { what: 'CPU time of the kubelet for one', unit: 'µs', ours: cpuMicroseconds, limit: 100, smallerIsBetter: true },
+  ]
+}
+
 async function measurePage(): Promise<Row[]> {
   const { measureUi } = await import('./ui/ui.ts')
   return withKubestage(BARE_API, async (server) => {
@@ -370,6 +379,7 @@ if (flags.help) {
   if (parts.includes('many')) rows.push(...(await measureMany()))
   if (parts.includes('hooks')) rows.push(...(await measureHooks()))
   if (parts.includes('probes')) rows.push(...(await measureProbes()))
+  if (parts.includes('network')) rows.push(...(await measureNetwork()))
   if (rows.length > 0) show('bench', `${table(rows)}\n\n${machine}; median of ${rounds}, of starts ${startRounds}.`)
   if (parts.includes('http2')) {
     const { measureHttp2 } = await import('./compare/http2.ts')

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
+import type { DnsFigures } from './dns.ts'
 import type { HookFigures } from './hooks.ts'
 import { Http2Connection, type Target } from './http2-connection.ts'
 import { builtPackage } from './package.ts'
@@ -130,6 +131,9 @@ export const bareStart = (pkiDir: string): Promise<BareStart> =>
     'starts/bare-start.ts',
     ['apiserver.crt', 'apiserver.key', 'ca.crt'].map((file) => join(pkiDir, file)),
   )
+
+/** Returns what answers of DNS cost the kubelet. */
+export const dnsCost = (): Promise<DnsFigures> => told('dns.ts')
 
 /** The share of a core that five thousand probes take, and how many run in a second. */
 export const probeCost = (): Promise<{ percent: number; perSecond: number }> => told('probes.ts')

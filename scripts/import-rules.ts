@@ -213,6 +213,7 @@ export const rooms: readonly Room[] = [
   { folder: 'kubelet/', door: 'kubelet/config.ts' },
   { folder: 'kubelet/actions/', door: 'kubelet/actions/actions.ts' },
   { folder: 'kubelet/certificates/', door: 'kubelet/certificates/request-certificate.ts' },
+  { folder: 'kubelet/dns/', door: 'kubelet/dns/open-dns.ts' },
   { folder: 'kubelet/prober/', door: 'kubelet/prober/probe-worker.ts' },
   { folder: 'kubelet/runtime/', door: 'kubelet/runtime/container-runtime.ts' },
   { folder: 'kubelet/runtime/images/', door: 'kubelet/runtime/images/images.ts' },

@@ -11,7 +11,7 @@ export function openDns({
   services,
   ...options
 }: {
-  network: NodeNetwork
+  network: Pick<NodeNetwork, 'bind' | 'listen'>
   clock: Clock
   host: string
   services: ZoneServices
