@@ -21,6 +21,7 @@ import { ConfigError } from '../shared/config/option.ts'
 import type { InjectedAnswer, InjectedRequest } from '../shared/http/injected-request.ts'
 import type { Logger } from '../shared/log/log.ts'
 import type { ClusterPki } from '../shared/pki/cluster-pki.ts'
+import { checkTypes } from './check-types.ts'
 import { foldersIn } from './volume-folders.ts'
 
 export interface ControlPlaneOptions extends Partial<Limits>, Partial<ElectionFlags>, EtcdFiles {
@@ -144,6 +145,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       kubernetesServiceIP: firstAddress(options.serviceCidr),
       host,
       isShared: storage.catchUp !== undefined,
+      checkTypes,
       volumeFolders: options.volumesDir === undefined ? undefined : foldersIn(options.volumesDir),
     })
     await server.instruments.snapshots.markStart()

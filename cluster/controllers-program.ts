@@ -24,6 +24,7 @@ import { type Check, healthOf } from '../shared/http/health-checks.ts'
 import { startHealthServer } from '../shared/http/health-server.ts'
 import type { Log } from '../shared/log/log.ts'
 import { awaitServer } from './await-server.ts'
+import { checkTypes } from './check-types.ts'
 import { explainListening } from './explain-listening.ts'
 import { pem, type SigningFiles, signingCa } from './signing-ca.ts'
 import { foldersIn } from './volume-folders.ts'
@@ -79,6 +80,7 @@ export async function startControllersProgram(options: ControllersProgramOptions
     clusterCidr: options.clusterCidr,
     ca,
     rootCa: options.rootCaFile ? pem('--root-ca-file', options.rootCaFile) : options.access.ca,
+    checkTypes,
     volumeFolders: foldersIn(resolve(options.volumesDir)),
   }
   if (election) {

@@ -20,6 +20,7 @@ import { startNodeIpam } from './node-ipam.ts'
 import { startNodeLifecycle } from './node-lifecycle/node-lifecycle.ts'
 import { startPodGarbageCollector } from './pods/pod-gc.ts'
 import { startTaintEviction } from './pods/taint-eviction.ts'
+import { type PolicyStatusOptions, startPolicyStatus } from './policy-status.ts'
 import { replicaSetFlavor, replicationControllerFlavor } from './replica-set/flavors.ts'
 import { startReplicaSetController } from './replica-set/replica-set-controller.ts'
 import { startResourceQuotaController } from './resource-quota.ts'
@@ -34,7 +35,7 @@ import type { VolumeFolders } from './volumes/provisioning.ts'
 import { startVolumeController } from './volumes/volume-controller.ts'
 import { startVolumeProtection } from './volumes/volume-protection.ts'
 
-export interface ManagerOptions {
+export interface ManagerOptions extends Pick<PolicyStatusOptions, 'checkTypes'> {
   /** All kinds that the server serves: the namespace controller and the garbage collector treat them alike. */
   resources: ApiResources
   /** Chooses the loops, in the form of kube-controller-manager's `--controllers`. Without it all of them run. */
@@ -93,6 +94,7 @@ export function startManagerLoops(context: ControllerContext, options: ManagerOp
     'disruption-controller': () => startDisruptionController(context, resources),
     'taint-eviction-controller': () => startTaintEviction(context),
     'pod-garbage-collector-controller': () => startPodGarbageCollector(context),
+    'validatingadmissionpolicy-status-controller': () => startPolicyStatus(context, options),
   }
   return controllerNames.filter((name) => isEnabled(name, chosen)).flatMap((name) => loops[name]() ?? [])
 }

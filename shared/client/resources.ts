@@ -29,6 +29,11 @@ export const volumeAttributesClasses: Resource = {
   plural: 'volumeattributesclasses',
 }
 export const clusterRoles: Resource = { group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'clusterroles' }
+export const validatingAdmissionPolicies: Resource = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  plural: 'validatingadmissionpolicies',
+}
 export const customResourceDefinitions: Resource = {
   group: 'apiextensions.k8s.io',
   version: 'v1',

@@ -33,6 +33,7 @@ export const controllerNames = [
   'taint-eviction-controller',
   'token-cleaner-controller',
   'ttl-after-finished-controller',
+  'validatingadmissionpolicy-status-controller',
 ] as const
 export type ControllerName = (typeof controllerNames)[number]
 

@@ -330,6 +330,56 @@ t.test('a webhook that was called before a change is called again, if it wants t
   t.equal(requests('once').length, 1)
 })
 
+t.test('mutating policies act before webhooks, and again after their changes', async (t) => {
+  const policies = `${registration}/mutatingadmissionpolicies`
+  const bindings = `${registration}/mutatingadmissionpolicybindings`
+  const make = async (name: string, reinvocationPolicy: string, expression: string): Promise<void> => {
+    const mutations = [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression } }]
+    const constraints = { resourceRules: [{ ...rule, operations: ['CREATE'] }] }
+    await post(policies, {
+      metadata: { name },
+      spec: { matchConstraints: constraints, reinvocationPolicy, mutations },
+    })
+    await post(bindings, { metadata: { name }, spec: { policyName: name } })
+    t.teardown(async () => {
+      await remove(`${policies}/${name}`)
+      await remove(`${bindings}/${name}`)
+    })
+  }
+  const count = (key: string) => `Object{data: {"${key}": string(object.data.?${key}.orValue("")) + "1"}}`
+  await make('once', 'Never', count('once'))
+  await make('willing', 'IfNeeded', count('willing'))
+  await install(t, 'mutating', [
+    { name: 'changer', answer: (review) => patched(review, { op: 'add', path: '/data/b', value: '2' }) },
+    { name: 'asked-again', more: { reinvocationPolicy: 'IfNeeded' } },
+  ])
+  const { status, body } = await post(`${core}/configmaps?dryRun=All`, configMap('x'))
+  t.equal(status, 201)
+  t.strictSame((body as { data: unknown }).data, { a: '1', once: '1', willing: '11', b: '2' })
+  t.same(
+    requests('changer').map(({ object }) => object?.data),
+    [{ a: '1', once: '1', willing: '1' }],
+    'the webhook sees what policies have changed',
+  )
+  t.equal(requests('asked-again').length, 2, 'the policy changed the object after the webhook was called')
+})
+
+t.test('match conditions ask the authorizer', async (t) => {
+  const condition = (verb: string) => ({
+    matchConditions: [{ name: 'a', expression: `authorizer.requestResource.check('${verb}').allowed()` }],
+  })
+  await install(t, 'validating', [
+    { name: 'may', more: condition('create') },
+    {
+      name: 'may-not',
+      more: { matchConditions: [{ name: 'a', expression: "!authorizer.path('/x').check('get').allowed()" }] },
+    },
+  ])
+  t.equal((await post(`${core}/configmaps?dryRun=All`, configMap('x'))).status, 201)
+  t.equal(requests('may').length, 1)
+  t.equal(requests('may-not').length, 0)
+})
+
 t.test('a dry run calls only webhooks without side effects', async (t) => {
   await install(t, 'validating', [{ name: 'quiet', more: { sideEffects: 'NoneOnDryRun' } }])
   await post(`${core}/configmaps?dryRun=All`, configMap('x'))
