@@ -6,7 +6,8 @@ import { command } from '../command.ts'
 import { outputOption, printData } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
 import type { Finding } from './finding.ts'
-import { containers, limits, networks, perl, program, terminals } from './machine.ts'
+import { containers, limits, networks, perl, program, rights, terminals } from './machine.ts'
+import { machineKind } from './machine-kind.ts'
 import { listening, stateFolder } from './place.ts'
 import { podPorts } from './pod-ports.ts'
 import { docker, kubectl } from './tools.ts'
@@ -22,11 +23,13 @@ export default command({
     output: outputOption,
   },
   async run({ values: { host, port, stateDir, output }, origins }) {
+    const machine = machineKind()
     const looks = Promise.all([
       program(),
       perl(),
-      containers(),
-      networks(),
+      containers(machine),
+      networks(machine),
+      rights(machine),
       limits(),
       terminals(),
       stateFolder(stateDir),

@@ -9,6 +9,8 @@ import { possibleIsolation } from '../../kubelet/runtime/process/launch/isolatio
 import { whyNoNetworks } from '../../kubelet/runtime/process/network/door.ts'
 import { whyRefused } from '../../shared/config/system-errors.ts'
 import type { Finding } from './finding.ts'
+import type { MachineKind } from './machine-kind.ts'
+import { missingPorts, missingUsers, nextLevel } from './next-level.ts'
 
 /** Reports the versions of Kubestage and Node. Degraded on systems other than Linux, which have no isolation. */
 export async function program(): Promise<Finding> {
@@ -37,14 +39,10 @@ const levels = {
     "isolation pod, files mounts: a container has its own processes and volumes, and otherwise the machine's files",
   host: "isolation none, files host: containers share the machine's processes and files",
 } as const
-const moreLevels = {
-  own: undefined,
-  mounts: 'files of its own need root and overlayfs: try sudo',
-  host: 'more needs Linux, Perl, and the right to make namespaces: try sudo, or a container that may mount (--privileged)',
-} as const
+const levelOf = { own: 'networks', mounts: 'processes', host: 'programs' } as const
 
 /** Reports how much isolation containers can get on this machine: namespaces and file systems of their own. */
-export async function containers(): Promise<Finding> {
+export async function containers(machine: MachineKind): Promise<Finding> {
   const name = 'containers'
   let rootDir: string
   try {
@@ -55,7 +53,7 @@ export async function containers(): Promise<Finding> {
   }
   try {
     const { files } = await possibleIsolation({ rootDir })
-    const remedy = moreLevels[files]
+    const remedy = nextLevel(levelOf[files], machine)
     return { name, state: remedy ? 'degraded' : 'good', found: levels[files], ...(remedy && { remedy }) }
   } finally {
     rmSync(rootDir, { recursive: true, force: true })
@@ -63,11 +61,11 @@ export async function containers(): Promise<Finding> {
 }
 
 /** Reports whether pods can have networks of their own (`--network pod`). */
-export async function networks(): Promise<Finding> {
+export async function networks(machine: MachineKind): Promise<Finding> {
   const name = 'networks'
   const why = await whyNoNetworks()
   const given = '--network pod gives each pod a network of its own'
-  if (!why && process.getuid?.() === 0) return { name, state: 'good', found: given }
+  if (!why && machine.isRoot) return { name, state: 'good', found: given }
   if (!why) {
     const remedy = 'that the machine reaches pods at their addresses needs root: try sudo'
     return { name, state: 'degraded', found: `${given}, which only the kubelet reaches`, remedy }
@@ -77,7 +75,21 @@ export async function networks(): Promise<Finding> {
     name,
     state: 'degraded',
     found,
-    remedy: '--network pod needs Linux, and root or user namespaces (docs/network.md)',
+    remedy: nextLevel('files', machine),
+  }
+}
+
+/** Reports which users programs in containers can be, and which ports of the machine pods can have. */
+export function rights(machine: MachineKind): Finding {
+  const name = 'rights'
+  const [users, ports] = [missingUsers(machine), missingPorts(machine)]
+  if (!users && !ports) return { name, state: 'good', found: 'containers run as any user, and have any hostPort' }
+  const found = [users && 'containers have one user', ports && `no hostPort below ${machine.firstPort}`]
+  return {
+    name,
+    state: 'degraded',
+    found: found.filter(Boolean).join('; '),
+    remedy: [users, ports].filter(Boolean).join('; '),
   }
 }
 
