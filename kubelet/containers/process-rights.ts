@@ -15,7 +15,7 @@ const usual = [
  * Reads a container's `securityContext` as containerd does: it applies `ALL` first, then adds, then drops capabilities.
  */
 export function processRights({ securityContext }: Pick<Container, 'securityContext'>): ProcessRights {
-  const { privileged = false, allowPrivilegeEscalation, capabilities } = securityContext ?? {}
+  const { privileged = false, allowPrivilegeEscalation, capabilities, procMount } = securityContext ?? {}
   const [add, drop] = [plainNames(capabilities?.add), plainNames(capabilities?.drop)]
   const first = privileged || add.includes('ALL') ? capabilityNames : usual
   const base = !privileged && drop.includes('ALL') ? [] : first
@@ -24,6 +24,7 @@ export function processRights({ securityContext }: Pick<Container, 'securityCont
     capabilities: kept.filter((name) => capabilityNames.includes(name)),
     noNewPrivileges: allowPrivilegeEscalation === false,
     privileged,
+    ...(procMount === 'Unmasked' && { openProc: true }),
   }
 }
 

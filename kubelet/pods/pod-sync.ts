@@ -147,6 +147,7 @@ export class PodSync {
         shareProcessNamespace: pod.spec.shareProcessNamespace ?? false,
         hostPID: pod.spec.hostPID ?? false,
         hostIPC: pod.spec.hostIPC ?? false,
+        ...(pod.spec.hostUsers === false && { ownUsers: true }),
         ...sysctlsOf(pod),
         ...servedHostPorts(pod),
         limits: this.#options.limitsOf(pod),

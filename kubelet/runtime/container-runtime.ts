@@ -287,6 +287,8 @@ export interface SandboxConfig {
   sysctls?: Sysctl[]
   /** TCP and UDP ports of the machine that lead to the sandbox, where it has a network of its own. */
   hostPorts?: HostPort[]
+  /** The pod asks for users of its own (`hostUsers: false`). */
+  ownUsers?: true
   /** Says what all of its containers may use together; absent: nothing limits them. */
   limits?: PodLimits
   /** Opaque to the runtime; given back by `list`. */
@@ -301,6 +303,8 @@ export interface Sandbox extends SandboxConfig {
   id: string
   /** The pod's address: its own, or the node's for hostNetwork. */
   ip: string
+  /** The first of the pod's own users, as the machine counts them. */
+  firstUser?: number
   /** The pod's network is not the machine's. */
   ownNetwork?: true
   state: 'ready' | 'notReady'
@@ -361,6 +365,8 @@ export interface ProcessRights {
   noNewPrivileges: boolean
   /** The container can change the machine's settings under `/proc/sys` and `/sys`. */
   privileged: boolean
+  /** Nothing of `/proc` is hidden (`procMount: Unmasked`), where the container has users of its own. */
+  openProc?: true
 }
 /** Names a profile of system calls: `RuntimeDefault`, or a file with its text, as the OCI's runtime specification has it. */
 export interface SeccompChoice {

@@ -4,14 +4,17 @@ import { join } from 'node:path'
 import t from 'tap'
 import { loadImages } from '../../kubelet/images/load/load-images.ts'
 import { ImageStore } from '../../kubelet/images/store/image-store.ts'
+import { canHaveUsers } from '../../kubelet/runtime/process/containers/pod-users.ts'
 import type { Container, Node, Pod, PodSpec } from '../../shared/api/types.ts'
 import { nodes, pods } from '../../shared/client/resources.ts'
 import { archiveOf } from '../harness/archive-of.ts'
 import { busyboxRoot, noBusybox } from '../harness/busybox-root.ts'
-import { startCommand, startTestCluster } from '../harness/cluster.ts'
+import { startCommand, startProgram, startTestCluster } from '../harness/cluster.ts'
 import { savedEntries, tarOf } from '../harness/image-archives.ts'
+import { findKubectls } from '../harness/kubectl.ts'
 import { followPod, getText } from '../harness/pods.ts'
 import { scratchFolder } from '../harness/scratch.ts'
+import { skipOrFail } from '../harness/skip.ts'
 
 const folder = scratchFolder(t, 'loaded-images')
 const namespace = 'default'
@@ -74,6 +77,42 @@ t.test('an application runs as it is', { skip }, async (t) => {
     await client.create(pods, podOf('other', { args: ['$(GREETING)', 'x'], env, securityContext }), { namespace })
     await (await follow('other')).until(isRunning, 'runs')
     t.equal(await logged('other', 5), 'ID=small\n/srv/data\nbye bye x\nroot\nother\n')
+  })
+
+  await t.test('with users of its own', async (t) => {
+    if (!canHaveUsers()) return skipOrFail(t, 'this kernel gives pods no users of their own')
+    const look = [
+      "cat /proc/self/uid_map | tr -s ' '",
+      'id -u',
+      'ls -ln /srv/data/shipped | tr -s " " | cut -d" " -f3',
+      'touch /made /volume/made && ls -ln /made /volume/made | tr -s " " | cut -d" " -f3',
+      'grep -c " /proc/" /proc/mounts',
+      'echo over; exec sleep 1000',
+    ].join('; ')
+    const volumes = { volumes: [{ name: 'own', emptyDir: {} }], hostUsers: false }
+    const volumeMounts = [{ name: 'own', mountPath: '/volume' }]
+    const ask = (name: string, securityContext: Container['securityContext']) =>
+      client.create(pods, podOf(name, { command: ['sh', '-c', look], securityContext, volumeMounts }, { ...volumes }), {
+        namespace,
+      })
+    await ask('mapped', { runAsUser: 0 })
+    await ask('open', { runAsUser: 0, procMount: 'Unmasked' })
+    await (await follow('mapped')).until(isRunning, 'runs')
+    const [map, user, shipped, made, inVolume, hidden, last] = (await logged('mapped', 6)).split('\n')
+    t.match(map, /^ 0 \d{9,} 65536$/)
+    t.same([user, shipped, made, inVolume, last], ['0', '0', '0', '0', 'over'], 'it is root, as its files say')
+    t.ok(Number(hidden) > 3, 'parts of /proc are hidden')
+    await (await follow('open')).until(isRunning, 'runs')
+    const other = (await logged('open', 6)).split('\n')
+    t.equal(other[5], '0', 'procMount: Unmasked shows all')
+    t.not(other[0], map, 'each pod has its own')
+    const exec = startProgram(t, ['exec', 'mapped', '--', 'sh', '-c', 'id -u; touch /tmp/x && echo made'], {
+      node: findKubectls()[0]?.file,
+      variables: { KUBECONFIG: join(stateDir, 'kubeconfig') },
+    })
+    await exec.ended
+    t.equal(exec.output(), '0\nmade\n', 'so is a command in it')
+    for (const name of ['mapped', 'open']) await client.delete(pods, { namespace, name })
   })
 
   await t.test('its program leaves a message, and hooks and probes run among its files', async (t) => {

@@ -38,6 +38,7 @@ import { type LogLimits, removeLog } from './containers/container-log.ts'
 import { Containers } from './containers/containers.ts'
 import { LayerWatch } from './containers/layer-watch.ts'
 import { Leftovers } from './containers/leftovers.ts'
+import { canHaveUsers, PodUsers } from './containers/pod-users.ts'
 import { networkOf, Sandboxes } from './containers/sandboxes.ts'
 import { stopContainer } from './containers/stop-container.ts'
 import { usageOf } from './containers/usage.ts'
@@ -128,7 +129,8 @@ class ProcessRuntime implements ContainerRuntime {
     this.ownIpc = shares
     if (Networks)
       this.network = new Networks({ root: store.root, clock, shim, neighbours, warn: (message) => warn(message, {}) })
-    this.#sandboxes = new Sandboxes({ store, clock, nodeIP, shares, shim, networks: this.network })
+    const users = shares && canHaveUsers() ? new PodUsers(store.root) : undefined
+    this.#sandboxes = new Sandboxes({ store, clock, nodeIP, shares, shim, networks: this.network, users })
     this.#groups = new RuntimeGroups(options.cgroups, this.#sandboxes)
     this.#containers = new Containers({ store, clock, logs: options.logs, cgroups: this.#groups })
     const pods = { sandboxes: this.#sandboxes, containers: this.#containers }

@@ -19,6 +19,7 @@ import type { RecordStore } from '../record-store.ts'
 import { startFailure } from '../runtime-errors.ts'
 import type { ShimConnection } from '../shim/connection.ts'
 import { sendSignal } from '../signals.ts'
+import type { PodUsers } from './pod-users.ts'
 
 /**
  * The pods' sandboxes: a record and an address each, and where its containers share their processes, a process that is
@@ -31,6 +32,7 @@ export class Sandboxes {
   readonly #shares: boolean
   readonly #networks: PodNetworks | undefined
   readonly #shim: () => ShimConnection
+  readonly #users: PodUsers | undefined
   /** Gives addresses to pods; undefined if they have the node's. */
   #addresses: PodAddresses | undefined
   readonly #sandboxes = new Map<string, Sandbox>()
@@ -45,6 +47,8 @@ export class Sandboxes {
     shares: boolean
     /** Gives pods a network of their own. */
     networks?: PodNetworks
+    /** Gives pods users of their own. */
+    users?: PodUsers
     shim: () => ShimConnection
   }) {
     this.#store = options.store
@@ -52,8 +56,12 @@ export class Sandboxes {
     this.#nodeIP = options.nodeIP
     this.#shares = options.shares
     this.#networks = options.networks
+    this.#users = options.users
     this.#shim = options.shim
-    for (const sandbox of this.#store.sandboxes()) this.#index(sandbox)
+    for (const sandbox of this.#store.sandboxes()) {
+      this.#index(sandbox)
+      if (sandbox.firstUser !== undefined && sandbox.state === 'ready') this.#users?.keep(sandbox.firstUser)
+    }
     this.use('loopback')
   }
 
@@ -97,6 +105,7 @@ export class Sandboxes {
       state: 'ready',
       createdAtMs: this.#clock.now(),
       ...(this.#networks && !config.hostNetwork && { ownNetwork: true }),
+      ...(this.#users && config.ownUsers && { firstUser: this.#users.take() }),
     }
     this.#keep(sandbox)
     return sandbox
@@ -154,6 +163,7 @@ export class Sandboxes {
     )
     if (!sandbox.hostNetwork) this.#addresses?.give(sandbox.ip)
     if (sandbox.ownNetwork) this.#networks?.remove(sandbox)
+    if (sandbox.firstUser !== undefined) this.#users?.give(sandbox.firstUser)
   }
 
   forget(id: string): void {

@@ -59,6 +59,7 @@ export function execLaunch(
           ipc: stored.ownIpc ?? false,
           network: sandbox.ownNetwork ?? false,
           files: stored.ownFiles,
+          users: stored.root !== undefined && sandbox.firstUser !== undefined,
         }
       : { kind: 'none' }
   const { rights, oomScore, seccomp } = stored

@@ -84,6 +84,9 @@ function namespacesOf(stored: StoredContainer, options: LaunchOptions): Namespac
   const { isolation, files } = capabilities
   if (isolation === 'none') return { kind: 'none' }
   const { ownFiles, root: image } = stored
+  const { firstUser } = sandbox
+  const hasOwnUsers = firstUser !== undefined || ordinaryIdentity() !== undefined
+  const users = { firstUser, openProc: hasOwnUsers && stored.rights?.openProc }
   const clock = { hostPath: clockFile, containerPath: ownFiles ? ownClockFile : clockFile, readonly: true }
   const mounts = [clock, ...((files !== 'host' && stored.mounts) || [])]
   const filesView = files === 'own' ? 'own' : 'mounts'
@@ -102,6 +105,7 @@ function namespacesOf(stored: StoredContainer, options: LaunchOptions): Namespac
     readonlyRoot: stored.readonlyRoot,
     layerBytes,
     machineSettings: stored.rights?.privileged ?? true,
+    ...(image && users),
     groups,
   }
   const joined: Step[] = [

@@ -43,6 +43,8 @@ export type Namespaces =
       ipc: boolean
       network: boolean
       files: boolean
+      /** Users that are the container's own, where the kubelet is root. */
+      users: boolean
     }
 
 /** Returns the flags and steps that the shim needs for a launch. */
@@ -82,6 +84,7 @@ function enter({
   ipc,
   network,
   files,
+  users: ownUsers,
 }: Omit<Namespaces & { kind: 'enter' }, 'kind'>): Step[] {
   const users = ordinaryIdentity() !== undefined
   const first: Step[] = users && network ? [['enter', String(pid), 'net']] : []
@@ -94,6 +97,7 @@ function enter({
     ...(network && !users ? ['net'] : []),
     'mnt',
     ...(files ? ['root'] : []),
+    ...(ownUsers ? ['users'] : []),
   ]
   return [...first, ['enter', String(pid), ...names]]
 }

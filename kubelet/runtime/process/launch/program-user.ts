@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import os from 'node:os'
 import type { RuntimeCapabilities, WantedUser } from '../../container-runtime.ts'
+import { canHaveUsers } from '../containers/pod-users.ts'
 import { ordinaryIdentity } from '../view/identity.ts'
 import type { Step } from '../view/steps.ts'
 import { hasUsers } from '../view/users-here.ts'
@@ -42,7 +43,7 @@ export const canSwitchUser = (): boolean => !ordinaryIdentity() && hasUsers()
 /** An ordinary user is alone in each container's namespace of users: root there is not root of the machine. */
 export const usersLevel = ({ isolation }: RuntimeCapabilities): Pick<RuntimeCapabilities, 'ownUsers' | 'users'> => ({
   ...(canSwitchUser() && { users: true }),
-  ...(isolation === 'pod' && ordinaryIdentity() && { ownUsers: true }),
+  ...(isolation === 'pod' && (ordinaryIdentity() || canHaveUsers()) && { ownUsers: true }),
 })
 
 function readOrNothing(file: string): string {

@@ -14,6 +14,8 @@ our ($CONTROLS, $WINDOW) = $^O eq 'darwin' ? (0x20007461, 0x80087467) : (0x540e,
 our $is_placed;
 my %step;
 my $pivoted;
+# The first of the container's own users, as the machine counts them, and their namespace.
+my ($first_user, $users);
 
 # NET_BIND_SERVICE, which all processes of containers have: a container runtime opens ports below 1024 to every process of a pod's own
 # network; on the machine's network they need this capability.
@@ -23,8 +25,10 @@ sub directory {
   my ($path) = @_;
   return 1 if -d $path;
   directory($1) or return 0 if $path =~ m{^(.+)/[^/]+/*$};
-  return mkdir($path, 0755) || -d $path;
+  return mkdir($path, 0755) && owned($path) || -d $path;
 }
+# What is made for a container with users of its own belongs to its root.
+sub owned { !defined $first_user || chown($first_user, $first_user, $_[0]) }
 
 # Namespaces of a process, by their names under /proc/PID/ns. All are opened before any is entered: in another there is another /proc.
 my %flag = (user => 0x10000000, cgroup => 0x02000000, ipc => 0x08000000, net => 0x40000000, pid => 0x20000000, uts => 0x04000000, mnt => 0x00020000);
@@ -54,6 +58,45 @@ sub set_size {
 sub mount { my ($source, $target, $type, $flags, $data) = @_; ask('mount', $source, $target, $type, $flags + 0, $data) }
 sub unmount { ask('umount2', $_[0], 2) }
 
+# A namespace of users that are root and others in it, and ordinary users of the machine. It is a child's for a moment.
+sub new_users {
+  ($first_user, my $count) = @_;
+  pipe(my $told, my $telling) && pipe(my $waiting, my $release) && defined(my $child = fork) or return 0;
+  if (!$child) {
+    close $release;
+    my $number = readlink '/proc/self'; # as this /proc counts, which may be that of another PID namespace
+    syswrite($telling, ask('unshare', $flag{user}) ? $number : '0');
+    sysread($waiting, my $nothing, 1);
+    kill 'KILL', $$;
+  }
+  close $telling;
+  sysread($told, my $number, 20);
+  my $is_good = $number && !grep { !write_file("/proc/$number/$_", "0 $first_user $count\n") } 'uid_map', 'gid_map';
+  $is_good &&= open($users, '<', "/proc/$number/ns/user");
+  my $problem = $!;
+  close $release;
+  waitpid($child, 0);
+  $! = $problem;
+  return $is_good;
+}
+# Mounts a folder or file so that it belongs to these users as it belongs to the machine's: a tree that is cloned
+# (OPEN_TREE_CLONE, AT_RECURSIVE), changed (MOUNT_ATTR_IDMAP, AT_EMPTY_PATH), and put in its place (MOVE_MOUNT_F_EMPTY_PATH).
+sub mount_idmapped {
+  my ($source, $target) = @_;
+  my $tree = syscall($number{open_tree}, -100, $source, 0x8001);
+  return 0 if $tree < 0;
+  open(my $handle, '<&=', $tree) or return 0;
+  my $nothing = '';
+  return ask('mount_setattr', $tree, $nothing, 0x9000, pack('Q4', 0x100000, 0, 0, fileno $users), 32)
+    && ask('move_mount', $tree, $nothing, -100, $target, 4);
+}
+# Root of another namespace of users, which this process joins last: it has no rights outside of it. It owns its output.
+sub become_root {
+  my ($namespace, $first) = @_;
+  for my $handle (\*STDIN, \*STDOUT, \*STDERR) { chown($first, -1, $handle) if -p $handle || -t $handle }
+  return ask('setns', fileno $namespace, $flag{user}) && ask('setgroups', 0, 0) && ask('setresgid', 0, 0, 0) && ask('setresuid', 0, 0, 0);
+}
+
 # What is mounted there, with all that is mounted below: AT_RECURSIVE and MOUNT_ATTR_RDONLY; before Linux 5.12 itself alone.
 sub read_only {
   my ($target) = @_;
@@ -79,14 +122,22 @@ sub read_only {
     waitpid($child, 0);
     exit($? & 127 ? 128 + ($? & 127) : $? >> 8);
   },
-  # The namespaces of a process, and with `root` also what it sees as the root of its files.
+  # The namespaces of a process; with `root` also what it sees as the root of its files, with `users` also users of its own.
   enter => sub {
     my ($pid, @names) = @_;
-    my $root;
+    my ($root, $map, $namespace);
     opendir($root, "/proc/$pid/root") or return 0 if grep { $_ eq 'root' } @names;
+    open($map, '<', "/proc/$pid/uid_map") && open($namespace, '<', "/proc/$pid/ns/user") or return 0 if grep { $_ eq 'users' } @names;
     join_namespaces($pid, grep { $flag{$_} } @names) or return 0;
-    return !$root || chdir($root) && chroot('.');
+    !$root || chdir($root) && chroot('.') or return 0;
+    # Last: their root has no rights outside of them.
+    return !$map || become_root($namespace, (split ' ', <$map>)[1] + 0);
   },
+  # Users of the container's own, which are these of the machine; from now on what is made belongs to their root.
+  users => sub { new_users($_[0] + 0, $_[1] + 0) },
+  mountForUsers => \&mount_idmapped,
+  own => sub { owned($_[0]) },
+  becomeRoot => sub { become_root($users, $first_user) },
   # In a new namespace of users: the only one there is.
   identity => sub {
     my ($user, $outer_user, $group, $outer_group) = @_;
@@ -101,7 +152,7 @@ sub read_only {
   unmount => sub { unmount($_[0]) },
   unmountIfPossible => sub { unmount($_[0]); 1 },
   directory => sub { directory($_[0]) },
-  file => sub { $_[0] =~ m{^(.*/)} and directory($1) or return 0; -e $_[0] or open(my $file, '>>', $_[0]) },
+  file => sub { $_[0] =~ m{^(.*/)} and directory($1) or return 0; -e $_[0] or open(my $file, '>>', $_[0]) and owned($_[0]) },
   device => sub { my ($path, $mode, $device) = @_; ask('mknodat', -100, $path, $mode + 0, $device + 0) and chmod($mode & 0777, $path) },
   link => sub { symlink($_[0], $_[1]) },
   mode => sub { chmod($_[0] + 0, $_[1]) },

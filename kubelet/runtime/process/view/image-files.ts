@@ -15,32 +15,47 @@ const roots: Roots = { root: '', machine: '' }
  */
 export function imageFiles(view: ContainerView, { folder, volumes }: ImageRoot): Step[] {
   const { scratch, layerBytes, mounts, processes, identity, machineSettings, readonlyRoot, workingDir } = view
+  const { firstUser, openProc } = view
+  const lower = firstUser === undefined ? folder : 'lower'
+  const place = firstUser === undefined ? mount : mountForUsers
   return [
+    ...(firstUser === undefined ? [] : [['users', String(firstUser), String(USERS)] satisfies Step]),
     tmpfs(scratch, layerBytes ? `mode=0755,size=${layerBytes}` : 'mode=0755'),
     ['within', scratch],
     ...['upper', 'upper.work', 'root'].map((name): Step => ['directory', name]),
     ['mode', String(0o755), 'upper'],
     // Relative paths: a comma in the scratch folder's name would end an option.
-    ['layer', folder, 'root', `lowerdir=${escaped(folder)},upperdir=upper,workdir=upper.work`],
+    ...(lower === folder ? [] : [['directory', lower] satisfies Step, mountForUsers(folder, lower)]),
+    ['layer', lower, 'root', `lowerdir=${escaped(lower)},upperdir=upper,workdir=upper.work`],
     ['pivot', 'root'],
     ...['/dev', '/proc', '/sys'].map((path): Step => ['directory', path]),
     ...devices(roots, { areMade: !identity && mayMakeDevices() }),
     ...proc(roots, processes),
     ...sys(roots),
     ...ownGroups(roots, view),
-    ...(machineSettings ? [] : machineIsReadOnly(roots)),
-    ...mounts.flatMap(volumeSteps),
+    ...(machineSettings ? [] : machineIsReadOnly(roots, { openProc })),
+    ...mounts.flatMap((volume) => volumeSteps(volume, place)),
     ['directory', workingDir],
     ...(readonlyRoot ? sealed(volumes, mounts) : []),
     ['leave'],
+    ...(firstUser === undefined ? [] : [['becomeRoot'] satisfies Step]),
   ]
 }
 
 const escaped = (path: string): string => path.replace(/[\\,:]/g, '\\$&')
 
-const volumeSteps = ({ hostPath, containerPath, readonly, isDirectory }: ViewMount): Step[] => [
+/** As many users as upstream's kubelet gives a pod. */
+export const USERS = 65_536
+
+/** What it shows belongs to the container's own users as it belongs to the machine's. */
+const mountForUsers = (source: string, target: string): Step => ['mountForUsers', source, target]
+
+const volumeSteps = (
+  { hostPath, containerPath, readonly, isDirectory }: ViewMount,
+  place: (source: string, target: string, type: string, flags: number) => Step,
+): Step[] => [
   [isDirectory ? 'directory' : 'file', containerPath],
-  mount(hostPath.slice(1) || '.', containerPath, '', bind | recursive),
+  place(hostPath.slice(1) || '.', containerPath, '', bind | recursive),
   ...(readonly ? [mount('none', containerPath, '', bind | remount | readOnly)] : []),
 ]
 

@@ -72,8 +72,12 @@ export function ownGroups({ root, machine }: Roots, { groups = [], identity }: C
  * As container runtimes show them to a container that is not privileged: settings can be read, memory and keys are not
  * there.
  */
-export const machineIsReadOnly = ({ root }: Roots): Step[] => [
+export const machineIsReadOnly = ({ root }: Roots, { openProc = false } = {}): Step[] => [
   ['readonly', `${root}/sys`],
+  ...(openProc ? [] : coveredProc(root)),
+]
+
+const coveredProc = (root: string): Step[] => [
   ...['bus', 'fs', 'irq', 'sys', 'sysrq-trigger'].flatMap((name): Step[] => [
     ifPossible(mount(`${root}/proc/${name}`, `${root}/proc/${name}`, '', bind | recursive)),
     ['readonlyIfPossible', `${root}/proc/${name}`],

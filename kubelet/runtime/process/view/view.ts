@@ -26,6 +26,10 @@ export interface ContainerView {
   ownIpc?: boolean
   /** Set if the kubelet is not root: the identity in a user namespace. */
   identity?: Identity
+  /** The first of its own users, as the machine counts them; only with the files of an image. */
+  firstUser?: number
+  /** Nothing of `/proc` is hidden or read-only. */
+  openProc?: boolean
   /** Made, where all files are its own. */
   workingDir: string
   /** Most that it may write beside its volumes, where all files are its own. */
