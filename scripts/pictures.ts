@@ -14,6 +14,7 @@ const pictures: Record<string, { record: string } & Partial<How>> = {
   death: { record: 'three-ends', view: 'death' },
   timeline: { record: 'rollout', view: 'timeline' },
   rollout: { record: 'rollout', view: 'rollout' },
+  shop: { record: 'shop', view: 'timeline' },
 }
 
 async function storyOf(name: string): Promise<Story> {

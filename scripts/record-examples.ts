@@ -11,9 +11,10 @@ import { resources, startCluster } from '../library/index.ts'
 import type { KubeObject, Pod } from '../shared/api/types.ts'
 import type { Deployment, EndpointSlice } from '../shared/api/workloads/workloads.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
-import type { RecordedLoad, RecordLine } from '../shared/record/format.ts'
+import type { RecordedLoad } from '../shared/record/format.ts'
 import { readRecord } from '../shared/record/reader.ts'
 import { RecordWriter } from '../shared/record/writer.ts'
+import { trimmedRecord } from './trimmed-record.ts'
 
 const root = join(import.meta.dirname, '..')
 const namespace = 'default'
@@ -39,26 +40,13 @@ async function record(name: string, title: string, scene: (cluster: Cluster) => 
   await copying
   const lines: string[] = []
   for await (const line of readRecord(createReadStream(file), { name: file })) {
-    const kept = trimmed(line)
+    const kept = trimmedRecord(line)
     if (kept) lines.push(JSON.stringify(kept))
   }
   rmSync(folder, { recursive: true })
   const out = join(root, 'docs', 'records', `${name}.ndjson`)
   writeFileSync(out, `${lines.join('\n')}\n`)
   process.stdout.write(`${out}: ${lines.length} lines\n`)
-}
-
-/** Undefined for what a cluster has from its start, and for the requests of this script. */
-function trimmed(line: RecordLine): RecordLine | undefined {
-  if (line.type === 'REQUEST') return line.path.startsWith('/kubestage/') ? undefined : line
-  if (!('object' in line)) return line
-  const { metadata, ...object } = line.object
-  // It says more of the machine than of the cluster.
-  if (object.kind === 'Node') delete (object as { status?: { nodeInfo?: unknown } }).status?.nodeInfo
-  const { managedFields: _, ...kept } = metadata
-  if (kept.namespace !== undefined && kept.namespace !== namespace) return undefined
-  if (kept.name === 'kubernetes') return undefined
-  return { ...line, object: { ...object, metadata: kept } as typeof line.object }
 }
 
 const isReady = ({ status }: Pod): boolean =>

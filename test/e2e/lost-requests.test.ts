@@ -1,7 +1,9 @@
-/** A rollout behind a Service under load: what clients lose stands in the records of the pods that lost it. */
+/**
+ * A rollout behind a Service under load: what clients lose stands in the records of the pods that lost it. SHOP=whole
+ * restarts all services of the shop of examples/manifests, and nothing else; the suite restarts its front end.
+ */
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
-import { Agent, get } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -10,9 +12,12 @@ import type { Termination } from '../../shared/api/termination.ts'
 import { startTestCluster } from '../harness/cluster.ts'
 import { ownPodRange, ownServiceRange } from '../harness/own-pod-range.ts'
 import { podNetworkTools } from '../harness/pod-network-tools.ts'
+import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
+import { noDebian } from '../images/debian-packages.ts'
+import { Load, PER_SECOND } from './lost-requests/load.ts'
+import { playShop } from './lost-requests/shop.ts'
 
-const PER_SECOND = 200
 const server = `const server = require('http').createServer((request, response) => response.end('ok')).listen(8080)
 process.on('SIGTERM', () => server.close(() => process.exit(0)))`
 
@@ -47,54 +52,13 @@ const service = {
   spec: { selector: { app: 'shop' }, ports: [{ port: 80, targetPort: 8080 }] },
 }
 
-/** Sends requests, each by a connection of its own, and counts those that fail. */
-class Load {
-  readonly #agent = new Agent({ keepAlive: false })
-  readonly #url: string
-  readonly failures: string[] = []
-  answered = 0
-  #underWay = 0
-  #isOver = false
-  readonly #ended: Promise<void>
-
-  constructor(url: string) {
-    this.#url = url
-    this.#ended = this.#run()
-  }
-
-  async end(): Promise<void> {
-    this.#isOver = true
-    await this.#ended
-    await until(() => this.#underWay === 0, { what: 'the last answers', timeoutMs: 30_000 })
-  }
-
-  async #run(): Promise<void> {
-    const beganMs = performance.now()
-    for (let sent = 0; !this.#isOver; ) {
-      for (; sent < ((performance.now() - beganMs) / 1_000) * PER_SECOND; sent++) this.#send()
-      await sleep(5)
-    }
-  }
-
-  #send(): void {
-    this.#underWay++
-    const over = (code?: string): void => {
-      this.#underWay--
-      if (code === undefined) this.answered++
-      else this.failures.push(code)
-    }
-    get(this.#url, { agent: this.#agent }, (answer) => {
-      answer.resume()
-      answer.on('end', () => over()).on('error', () => over('cut'))
-    }).on('error', (error: NodeJS.ErrnoException) => over(error.code))
-  }
-}
+t.setTimeout(1_800_000)
 
 t.test('a rolling update under load', async (t) => {
   const kubectl = await podNetworkTools(t)
   if (!kubectl) return
   const ranges = [`--cluster-cidr=${ownPodRange}`, `--service-cidr=${ownServiceRange}`]
-  const cluster = await startTestCluster(t, '--network=pod', '--endpoint-lag=2s', ...ranges)
+  const cluster = await startTestCluster(t, '--network=pod', '--endpoint-lag=2s', '--pull-images=never', ...ranges)
   // Kubectl must not hold up the requests of this process.
   const run = async (...args: string[]): Promise<string> =>
     (await promisify(execFile)(kubectl.file, [`--kubeconfig=${cluster.kubeconfig}`, ...args])).stdout.trim()
@@ -106,6 +70,10 @@ t.test('a rolling update under load', async (t) => {
   const rollOut = () => run('rollout', 'status', 'deployment/shop', '--timeout=60s')
   const records = async (): Promise<Termination[]> => JSON.parse(await run('get', 'terminations', '-o', 'json')).items
   const pods = async () => (await run('get', 'pods', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ')
+  const shop = { cluster, kubectl: run, apply, isWhole: process.env.SHOP === 'whole', lagMs: 2_000 }
+  const why = noDebian()
+  const play = () => t.test('the shop', (t) => (why ? skipOrFail(t, why) : playShop(t, shop)))
+  if (shop.isWhole) return play()
   await apply(deployment(8), service)
   await rollOut()
   const ip = await run('get', 'service', 'shop', '-o', 'jsonpath={.spec.clusterIP}')
@@ -116,7 +84,7 @@ t.test('a rolling update under load', async (t) => {
     )
   await until(answers, { what: 'an answer by the cluster IP' })
   const restartUnderLoad = async (): Promise<Load> => {
-    const load = new Load(`http://${ip}`)
+    const load = new Load(() => `http://${ip}`)
     await run('rollout', 'restart', 'deployment/shop')
     await rollOut()
     await until(async () => (await pods()).length === 3, { what: 'the old pods to be gone', timeoutMs: 60_000 })
@@ -153,4 +121,5 @@ t.test('a rolling update under load', async (t) => {
     // A connection that the program ends without an answer looks orderly to rules.
     t.ok(Math.abs(sum - seen) <= 2 + seen / 10, `${sum} are told, ${seen} were lost: ${JSON.stringify(told)}`)
   })
+  await play()
 })

@@ -138,7 +138,7 @@ async function startAt(t: Test, { flags, isOrdinary }: Level): Promise<Stage> {
     return startProgram(t, [...nobody, ...own], { node: 'setpriv', cwd: '/', variables })
   }
   const command = kubestage('up', '--port=0', '--max-pods=240', '--pull-images=never', ...flags)
-  await command.printed('is ready', 60_000)
+  await command.printed('is ready', 180_000)
   const root = join(folder, 'root')
   mkdirSync(root)
   busyboxRoot(root)

@@ -58,6 +58,12 @@ class Page(BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'
 
     def do_GET(self):
+        try:
+            self.answer()
+        except grpc.RpcError as error:
+            self.say({'error': str(error.code()), 'details': error.details()}, 503)
+
+    def answer(self):
         path, _, user = self.path.partition('?user=')
         if path == '/_healthz':
             return self.say({'ok': True})
@@ -72,9 +78,9 @@ class Page(BaseHTTPRequestHandler):
             return self.say(ask('checkout', user=user))
         self.say({'shop': os.environ.get('HOSTNAME')})
 
-    def say(self, answer):
+    def say(self, answer, status=200):
         body = json.dumps(answer).encode()
-        self.send_response(200)
+        self.send_response(status)
         self.send_header('content-length', str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -85,6 +91,7 @@ class Page(BaseHTTPRequestHandler):
 
 class Server(ThreadingHTTPServer):
     request_queue_size = 1024
+    daemon_threads = False  # what is open when it ends is answered
 
 
 ended = threading.Event()
@@ -93,10 +100,15 @@ if name == 'frontend':
     server = Server(('', port), Page)
     threading.Thread(target=server.serve_forever, daemon=True).start()
 else:
-    server = grpc.server(ThreadPoolExecutor(8), handlers=[Shop()])
+    # Clients of old connections do not learn that the Service leads elsewhere: these end, so that none is left at the end.
+    ages = [('grpc.max_connection_age_ms', 2000), ('grpc.max_connection_age_grace_ms', 10000)]
+    server = grpc.server(ThreadPoolExecutor(8), handlers=[Shop()], options=ages)
     server.add_insecure_port('[::]:%d' % port)
     server.start()
 print('listening on', port, flush=True)
 ended.wait()
-if name != 'frontend':
+if name == 'frontend':
+    server.shutdown()
+    server.server_close()
+else:
     server.stop(5).wait()

@@ -3,7 +3,7 @@ import type { PodStory } from '../../story/model.ts'
 import type { Story } from '../../story/story.ts'
 import { loadStrip } from '../load-strip.ts'
 import { Axis, type TimeScale, type TimeWindow, xOf } from '../time-axis.ts'
-import { labelLetter, loadBars, marksOf, type Row, rowHeight } from './geometry.ts'
+import { loadBars, marksOf, type Row, rowHeight } from './geometry.ts'
 import { Lane } from './lane.ts'
 import { shorten } from './shorten.ts'
 
@@ -80,8 +80,9 @@ const hatchPatterns = (): JSX.Element[] =>
     ),
   )
 
+const strongLetter = 7.4
 /** Returns where the note of a heading begins. */
-export const noteX = ({ label }: Row): number => 6 + label.length * labelLetter + 10
+export const noteX = ({ label }: Row): number => 6 + label.length * strongLetter + 10
 
 const Heading = (row: Row, top: number, width: number): JSX.Element =>
   h('g', { key: row.key }, [
