@@ -39,7 +39,7 @@ import { measureStarts } from './starts/starts.ts'
 
 const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [--storage etcd] [--real BIN] [--scale PODS] [--rounds N] [--pods N] [--profile DIR] [--write]
 
-  --only PARTS   some of start,requests,list,watch,http2,memory,pods,simulated,many,hooks,probes,network (default: all); ui alone: the page, by CHROMIUM
+  --only PARTS   some of start,requests,list,watch,http2,memory,pods,levels,simulated,many,hooks,probes,network (default: all); ui alone: the page, by CHROMIUM
   --chromium FILE  for --only ui (default /usr/bin/chromium)
   --against COMMIT  compares the CPU time of create, get, patch, watch and start with that of a commit; nothing else. Ends with 1
                  if one is slower. --only create,get,patch,watch,start: some of them; --rounds N: how often both servers are started anew (default 5)
@@ -56,7 +56,7 @@ const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [--stora
   --write        puts what was measured into docs/performance.md or, of --storage and --scale, into docs/scale.md, and draws the
                  charts of docs/pictures from it
 `
-const EVERYTHING = 'start,requests,list,watch,http2,memory,pods,simulated,many,hooks,probes,network'
+const EVERYTHING = 'start,requests,list,watch,http2,memory,pods,levels,simulated,many,hooks,probes,network'
 const { values: flags } = parseArgs({
   options: {
     only: { type: 'string', default: EVERYTHING },
@@ -181,6 +181,15 @@ async function measureCluster({ isolation, limit }: (typeof ISOLATIONS)[number])
 
 const SIMULATED = 1_000
 const SIMULATED_A_NODE = 100
+
+/** Only root has all levels. */
+async function measureLevelRows(): Promise<Row[]> {
+  const { measureLevels, whyNoLevels } = await import('./levels/levels.ts')
+  const why = whyNoLevels()
+  if (!why) return measureLevels(withKubestage, rounds)
+  process.stderr.write(`levels are not measured: ${why}\n`)
+  return []
+}
 
 /** As {@link measureCluster}, in the library's own process. */
 async function measureSimulated(): Promise<Row[]> {
@@ -375,6 +384,7 @@ if (flags.help) {
   if (['requests', 'list', 'watch'].some((part) => parts.includes(part))) rows.push(...(await measureServer()))
   if (parts.includes('memory')) rows.push(...(await measureManyPods()))
   if (parts.includes('pods')) for (const kind of ISOLATIONS) rows.push(...(await measureCluster(kind)))
+  if (parts.includes('levels')) rows.push(...(await measureLevelRows()))
   if (parts.includes('simulated')) rows.push(...(await measureSimulated()))
   if (parts.includes('many')) rows.push(...(await measureMany()))
   if (parts.includes('hooks')) rows.push(...(await measureHooks()))

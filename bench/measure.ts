@@ -22,11 +22,11 @@ export const CONNECTIONS = 32
 export const STORED = 10_000
 
 /** Of a pod of 3 KB. */
-export const create = (name: string): Request => ({
+export const create = (name: string, image?: string): Request => ({
   method: 'POST',
   path: PODS,
   contentType: 'application/json',
-  body: Buffer.from(JSON.stringify(samplePod(name))),
+  body: Buffer.from(JSON.stringify(samplePod(name, image))),
 })
 export const get = (i: number): Request => ({ method: 'GET', path: `${PODS}/stored-${i % 1_000}` })
 export const patch = (i: number, mark: string): Request => ({

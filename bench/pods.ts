@@ -8,7 +8,7 @@ import { create, currentVersion, NAMESPACE, PODS } from './measure.ts'
 import type { Server } from './processes.ts'
 
 const CONNECTIONS = 32
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 600_000
 /** What bringing them up took is given back by then, and their events are posted. */
 const SETTLED_MS = 8_000
 const TERMINATIONS = `/apis/kubestage.dev/v1/namespaces/${NAMESPACE}/terminations`
@@ -54,6 +54,8 @@ async function follow(target: Target, count: number): Promise<Followed> {
 
 export interface PodFigures {
   runningPerSecond: number
+  /** CPU time of a pod, of all processes of the cluster, the pod's own included, until all run. */
+  cpuMsOfPod: number
   gonePerSecond: number
 }
 
@@ -61,18 +63,24 @@ export interface PodFigures {
  * Creates pods and follows them until all run; then deletes them, each by a request, and follows them until all are
  * gone.
  */
-export async function measurePods({ target }: Server, count: number): Promise<PodFigures> {
+export async function measurePods(
+  { target, cpuMs }: Server,
+  count: number,
+  { image }: { image?: string } = {},
+): Promise<PodFigures> {
   const pods = await follow(target, count)
   const all = (request: (i: number) => Request) => load(target, { count, connections: CONNECTIONS, request })
   const rate = (fromMs: number, toMs: number) => (count / (toMs - fromMs)) * 1000
+  const cpuBeforeMs = cpuMs()
   const createdAtMs = realClock.now()
-  await all((i) => create(`running-${i}`))
+  await all((i) => create(`running-${i}`, image))
   const runningPerSecond = rate(createdAtMs, await pods.allRun)
+  const cpuMsOfPod = (cpuMs() - cpuBeforeMs) / count
   const deletedAtMs = realClock.now()
   await all((i) => ({ method: 'DELETE', path: `${PODS}/running-${i}` }))
   const gonePerSecond = rate(deletedAtMs, await pods.allGone)
   pods.close()
-  return { runningPerSecond, gonePerSecond }
+  return { runningPerSecond, cpuMsOfPod, gonePerSecond }
 }
 
 export interface MassDeletion {

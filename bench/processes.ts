@@ -138,7 +138,7 @@ export const dnsCost = (): Promise<DnsFigures> => told('dns.ts')
 /** The share of a core that five thousand probes take, and how many run in a second. */
 export const probeCost = (): Promise<{ percent: number; perSecond: number }> => told('probes.ts')
 
-/** The kubelet that a server has started. */
+/** The kubelet that a server has started, with its door into the network of its node where it has one. */
 export function kubeletRss(stateDir: string): number {
   const isKubelet = (pid: string): boolean => {
     try {
@@ -149,7 +149,8 @@ export function kubeletRss(stateDir: string): number {
     }
   }
   const pid = readdirSync('/proc').find((entry) => /^\d+$/.test(entry) && isKubelet(entry))
-  return pid === undefined ? Number.NaN : rssMegabytes(Number(pid))
+  if (pid === undefined) return Number.NaN
+  return descent(Number(pid)).reduce((total, one) => total + rssMegabytes(one), 0)
 }
 
 /** `children` are one server. */

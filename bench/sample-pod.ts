@@ -22,8 +22,8 @@ export function sampleDeployment(name: string): object {
   }
 }
 
-/** A pod of about 3 KB as its author writes it, whose container only sleeps. */
-export function samplePod(name: string): object {
+/** A pod of about 3 KB as its author writes it. Its container only sleeps: a program of this machine, or an image's. */
+export function samplePod(name: string, image?: string): object {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -42,8 +42,7 @@ export function samplePod(name: string): object {
       containers: [
         {
           name: 'main',
-          image: 'busybox:1.37',
-          command: sleeper,
+          ...(image ? { image } : { image: 'busybox:1.37', command: sleeper }),
           ports: [
             { name: 'http', containerPort: 8080 },
             { name: 'metrics', containerPort: 9090 },

@@ -10,8 +10,8 @@ interface Trimmed {
 }
 
 /**
- * Returns a line of a record without what its pictures do not show; undefined for what a cluster has from its start, for
- * the requests of who records, and for events that are no warnings.
+ * Returns a line of a record without what its pictures do not show. Undefined for what a cluster has from its start,
+ * for requests of the recorder, and for events that are no warnings.
  */
 export function trimmedRecord(line: RecordLine): RecordLine | undefined {
   if (line.type === 'REQUEST') return line.path.startsWith('/kubestage/') ? undefined : line

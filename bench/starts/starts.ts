@@ -73,15 +73,20 @@ function makeCertificates(directory: string): void {
   })
 }
 
-/** From the command's start until it says that all is ready. */
-async function timeToNodeReady(stateDir: string): Promise<number> {
+/** From the command's start until it says that all is ready; then `look` looks at the cluster. */
+export async function timeToNodeReady(
+  stateDir: string,
+  flags: readonly string[] = [],
+  look: () => Promise<void> = async () => {},
+): Promise<number> {
   const startedMs = realClock.monotonic()
-  const command = [join(builtPackage(), 'bin/kubestage.mjs'), 'up', '--port=0', `--state-dir=${stateDir}`]
+  const command = [join(builtPackage(), 'bin/kubestage.mjs'), 'up', '--port=0', `--state-dir=${stateDir}`, ...flags]
   const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')
   for await (const line of createInterface(child.stdout)) if (line.includes('is ready')) break
   const ms = realClock.monotonic() - startedMs
   child.stdout.resume()
+  await look()
   child.kill('SIGINT')
   await ended
   return ms

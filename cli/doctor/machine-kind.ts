@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { release } from 'node:os'
 
-/** What decides which rights a machine gives, and how its user gets more of them. */
+/** Holds the facts that decide which rights a machine gives, and how its user gets more of them. */
 export interface MachineKind {
   platform: NodeJS.Platform
   /** The version of the Windows Subsystem for Linux that this is; absent elsewhere. */
@@ -12,7 +12,7 @@ export interface MachineKind {
   isRoot: boolean
   /** Processes can become other users: not those of an ordinary user, nor of one who is alone in a namespace. */
   hasUsers: boolean
-  /** Why the kernel gives an ordinary user no user namespaces, where a setting says so. */
+  /** Names the setting by which the kernel gives an ordinary user no user namespaces. */
   noUsers?: 'apparmor' | 'clone' | 'limit'
   /** `/etc/subuid` gives the user further users. */
   hasSubordinates: boolean

@@ -1,6 +1,6 @@
 import type { MachineKind } from './machine-kind.ts'
 
-/** What containers can have on a machine; each level has all that stands before it. */
+/** Names what containers can have on a machine; each level has all that stands before it. */
 export type Level = 'programs' | 'processes' | 'files' | 'networks'
 
 const settings = {

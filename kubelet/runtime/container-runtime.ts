@@ -365,7 +365,7 @@ export interface ProcessRights {
   noNewPrivileges: boolean
   /** The container can change the machine's settings under `/proc/sys` and `/sys`. */
   privileged: boolean
-  /** Nothing of `/proc` is hidden (`procMount: Unmasked`), where the container has users of its own. */
+  /** The container sees all of `/proc` (`procMount: Unmasked`), where it has users of its own. */
   openProc?: true
 }
 /** Names a profile of system calls: `RuntimeDefault`, or a file with its text, as the OCI's runtime specification has it. */

@@ -38,7 +38,7 @@ import { type LogLimits, removeLog } from './containers/container-log.ts'
 import { Containers } from './containers/containers.ts'
 import { LayerWatch } from './containers/layer-watch.ts'
 import { Leftovers } from './containers/leftovers.ts'
-import { canHaveUsers, PodUsers } from './containers/pod-users.ts'
+import { PodUsers } from './containers/pod-users.ts'
 import { networkOf, Sandboxes } from './containers/sandboxes.ts'
 import { stopContainer } from './containers/stop-container.ts'
 import { usageOf } from './containers/usage.ts'
@@ -62,6 +62,7 @@ import { KeptShim } from './shim/kept-shim.ts'
 import { runtimeDir } from './shim/shim.ts'
 import { shimNews } from './shim-news.ts'
 import { ordinaryIdentity } from './view/identity.ts'
+import { canHaveUsers } from './view/users-here.ts'
 
 export interface ProcessRuntimeOptions {
   rootDir: string

@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto'
-import { release } from 'node:os'
-import { systemCalls } from '../shim/system-calls.ts'
-import { USERS } from '../view/image-files.ts'
-import { mayMakeDevices } from '../view/users-here.ts'
+import { USERS } from '../view/users-here.ts'
 
 /** The machine's own users, and those that machines give to people, come first. */
 const FIRST_BLOCK = 0x4000
 const LAST_BLOCK = 0xfffe
 
-/** Gives each pod a block of users that no other pod of the node has. Nodes of one machine begin at different blocks. */
+/** Gives each pod a block of users that no other pod of the node has. Nodes of a machine begin at different blocks. */
 export class PodUsers {
   readonly #taken = new Set<number>()
   #last: number
@@ -33,10 +30,4 @@ export class PodUsers {
   give(firstUser: number): void {
     this.#taken.delete(firstUser)
   }
-}
-
-/** Linux shows files as those of other users from 6.3 on for all file systems that volumes are in. */
-export function canHaveUsers(version = release()): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  return (major > 6 || (major === 6 && minor >= 3)) && systemCalls().length > 0 && mayMakeDevices()
 }

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs'
 import os from 'node:os'
 import type { RuntimeCapabilities, WantedUser } from '../../container-runtime.ts'
-import { canHaveUsers } from '../containers/pod-users.ts'
 import { ordinaryIdentity } from '../view/identity.ts'
 import type { Step } from '../view/steps.ts'
-import { hasUsers } from '../view/users-here.ts'
+import { canHaveUsers, hasUsers } from '../view/users-here.ts'
 
 /** Says which user a container's processes run as, and which home folder they have. */
 export interface ProgramUser {

@@ -1,7 +1,7 @@
 import type { ImageRoot } from '../../container-runtime.ts'
 import { devices, machineIsReadOnly, ownGroups, proc, type Roots, sys } from './kernel-files.ts'
 import { flags, mount, type Step, tmpfs } from './steps.ts'
-import { mayMakeDevices } from './users-here.ts'
+import { mayMakeDevices, USERS } from './users-here.ts'
 import type { ContainerView, ViewMount } from './view.ts'
 
 const { bind, recursive, remount, readOnly } = flags
@@ -43,9 +43,6 @@ export function imageFiles(view: ContainerView, { folder, volumes }: ImageRoot):
 }
 
 const escaped = (path: string): string => path.replace(/[\\,:]/g, '\\$&')
-
-/** As many users as upstream's kubelet gives a pod. */
-export const USERS = 65_536
 
 /** What it shows belongs to the container's own users as it belongs to the machine's. */
 const mountForUsers = (source: string, target: string): Step => ['mountForUsers', source, target]

@@ -1,4 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { release } from 'node:os'
+import { systemCalls } from '../shim/system-calls.ts'
+
+/** Counts the users that a pod gets for itself, as upstream's kubelet has it. */
+export const USERS = 65_536
 
 let rows: number[][] | undefined
 
@@ -20,3 +25,9 @@ export const hasUsers = (): boolean => mapped().some(([, , count = 0]) => count 
 
 /** Returns true outside of user namespaces: within one the kernel refuses to make devices. */
 export const mayMakeDevices = (): boolean => mapped().some(([, , count]) => count === 0xffffffff)
+
+/** Linux shows files as those of other users from 6.3 on for all file systems that volumes are in. */
+export function canHaveUsers(version = release()): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return (major > 6 || (major === 6 && minor >= 3)) && systemCalls().length > 0 && mayMakeDevices()
+}

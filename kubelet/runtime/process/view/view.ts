@@ -28,7 +28,7 @@ export interface ContainerView {
   identity?: Identity
   /** The first of its own users, as the machine counts them; only with the files of an image. */
   firstUser?: number
-  /** Nothing of `/proc` is hidden or read-only. */
+  /** The container sees all of `/proc`, and may write to it. */
   openProc?: boolean
   /** Made, where all files are its own. */
   workingDir: string

@@ -1,0 +1,121 @@
+/** What images and networks of pods cost: rows of `npm run bench -- --only levels`. They need root and a static busybox. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { realClock } from '../../shared/clock/real-clock.ts'
+import { median } from '../load.ts'
+import { prepare } from '../measure.ts'
+import { builtPackage } from '../package.ts'
+import { measurePods } from '../pods.ts'
+import { kubeletRss, type Server } from '../processes.ts'
+import type { Row } from '../report.ts'
+import { timeToNodeReady } from '../starts/starts.ts'
+import { fiveLayers, largeImage } from './images.ts'
+
+type WithCluster = <T>(flags: string[], use: (server: Server, stateDir: string) => Promise<T>) => Promise<T>
+
+const IMAGE = 'bench/five:1'
+const PODS = 300
+const levels = [
+  { name: 'network host', flags: ['--network', 'host'], limit: 120 },
+  { name: 'network pod', flags: ['--network', 'pod'], limit: 60 },
+] as const
+
+/** Says what this machine lacks for these rows. */
+export function whyNoLevels(): string | undefined {
+  if (process.getuid?.() !== 0) return 'networks of pods that the machine reaches need root'
+  return existsSync('/bin/busybox') ? undefined : 'the image is made of a static busybox: Debian has busybox-static'
+}
+
+export async function measureLevels(withCluster: WithCluster, rounds: number): Promise<Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'kubestage-bench-images-'))
+  try {
+    const archive = fiveLayers(mkdirIn(folder, 'five'), IMAGE)
+    const rows: Row[] = []
+    for (const level of levels) rows.push(...(await measurePodsOf(withCluster, level, { archive, rounds })))
+    return [...rows, await measureLoad(mkdirIn(folder, 'large'), rounds), ...(await measureIdle(folder, rounds))]
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function mkdirIn(folder: string, name: string): string {
+  const made = join(folder, name)
+  mkdirSync(made)
+  return made
+}
+
+const kubestage = (...words: string[]): unknown =>
+  execFileSync(process.execPath, [join(builtPackage(), 'bin/kubestage.mjs'), ...words], { stdio: 'ignore' })
+
+/** The first pod is alone; the first of the rounds warms up. */
+async function measurePodsOf(
+  withCluster: WithCluster,
+  { name, flags, limit }: (typeof levels)[number],
+  { archive, rounds }: { archive: string; rounds: number },
+): Promise<Row[]> {
+  const maxPods = ['--max-pods', String(PODS + 10), '--pull-images', 'never']
+  return withCluster([...flags, ...maxPods], async (server, stateDir) => {
+    await prepare(server.target)
+    kubestage('image', 'load', archive, '--state-dir', stateDir)
+    const first = 1_000 / (await measurePods(server, 1, { image: IMAGE })).runningPerSecond
+    const figures = []
+    for (let round = 0; round <= rounds; round++) figures.push(await measurePods(server, PODS, { image: IMAGE }))
+    const counted = figures.slice(1)
+    const running = median(counted.map(({ runningPerSecond }) => runningPerSecond))
+    const cpu = median(counted.map(({ cpuMsOfPod }) => cpuMsOfPod))
+    return [
+      { what: `first pod of an image, ${name}`, unit: 'ms', ours: first, limit: 150, smallerIsBetter: true },
+      { what: `${PODS} pods of an image, ${name}`, unit: 'pods/s', ours: running, limit },
+      { what: 'the same, CPU time of a pod', unit: 'ms', ours: cpu },
+    ]
+  })
+}
+
+/** The kubelet's garbage of the start is collected by then. */
+const SETTLED_MS = 3_000
+
+/** What networks of pods add to a cluster without pods; both are started in turns. */
+async function measureIdle(folder: string, rounds: number): Promise<Row[]> {
+  const starts: Record<string, number[]> = { host: [], pod: [] }
+  const memory: Record<string, number[]> = { host: [], pod: [] }
+  for (let round = 0; round <= rounds; round++)
+    for (const network of ['host', 'pod']) {
+      const stateDir = join(folder, `idle-${network}-${round}`)
+      const look = async (): Promise<void> => {
+        await realClock.sleep(SETTLED_MS)
+        memory[network]!.push(kubeletRss(stateDir))
+      }
+      starts[network]!.push(await timeToNodeReady(stateDir, ['--network', network], look))
+    }
+  const added = ({ host, pod }: Record<string, number[]>): number => median(pod!.slice(1)) - median(host!.slice(1))
+  const row = { smallerIsBetter: true }
+  return [
+    { ...row, what: 'start that --network pod adds', unit: 'ms', ours: added(starts), limit: 30 },
+    { ...row, what: 'kubelet RSS that it adds, idle', unit: 'MB', ours: added(memory), limit: 15 },
+  ]
+}
+
+/** Beside `tar -x` of its layer, in turns. */
+async function measureLoad(folder: string, rounds: number): Promise<Row> {
+  const { archive, layer } = largeImage(folder, 'bench/large:1')
+  const megabytes = statSync(layer).size / 1e6
+  const [ours, ceiling]: [number[], number[]] = [[], []]
+  for (let round = 0; round <= rounds; round++) {
+    const place = mkdirIn(folder, `round-${round}`)
+    const store = ['--image-store', join(place, 'store')]
+    ours.push(megabytes / secondsOf(() => kubestage('image', 'load', archive, ...store)))
+    const unpacked = mkdirIn(place, 'unpacked')
+    ceiling.push(megabytes / secondsOf(() => execFileSync('tar', ['-x', '-f', layer, '-C', unpacked])))
+    rmSync(place, { recursive: true })
+  }
+  const [mine, tar] = [ours, ceiling].map((all) => median(all.slice(1)))
+  return { what: 'image load of 200 MB; tar -x', unit: 'MB/s', ours: mine!, ceiling: tar!, goal: 0.6 }
+}
+
+function secondsOf(work: () => unknown): number {
+  const startedMs = realClock.monotonic()
+  work()
+  return (realClock.monotonic() - startedMs) / 1_000
+}
