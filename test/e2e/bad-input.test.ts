@@ -22,6 +22,7 @@ import { until } from '../harness/until.ts'
 
 const folder = scratchFolder(t, 'bad-input')
 t.setTimeout(300_000)
+t.jobs = 3 // much of the time they wait for a command
 
 async function run(t: Test, ...args: string[]): Promise<{ code: number | string; output: string }> {
   const command = startCommand(t, args)
