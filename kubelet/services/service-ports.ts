@@ -20,6 +20,8 @@ export interface Target {
   port: number
 }
 
+const servedOtherwise = new Set(['default/kubernetes', 'kube-system/kube-dns'])
+
 /** Upstream: DefaultClientIPServiceAffinitySeconds. */
 const AFFINITY_SECONDS = 10_800
 
@@ -31,11 +33,11 @@ export interface ServedNode {
 
 /**
  * Returns what a proxy serves on this node: all ports of IPv4 cluster IPs, with external addresses and node ports, but
- * for the API server's, which is served otherwise.
+ * for those of the API server and of DNS, which are served otherwise.
  */
 export function servicePorts(known: Pick<ClusterServices, 'list' | 'slices'>, node: ServedNode): ServicePort[] {
   const isServed = ({ metadata, spec }: Service): boolean =>
-    isIPv4(spec?.clusterIP ?? '') && !(metadata.namespace === 'default' && metadata.name === 'kubernetes')
+    isIPv4(spec?.clusterIP ?? '') && !servedOtherwise.has(`${metadata.namespace}/${metadata.name}`)
   return [...known.list()].filter(isServed).flatMap((service) => {
     const { metadata, spec } = service
     const slices = known.slices(metadata.namespace ?? '', metadata.name ?? '')

@@ -7,12 +7,16 @@ import { Updates } from '../runtime/network/updates.ts'
 import type { ClusterServices } from './cluster-services.ts'
 import { LossCounter } from './lost-requests.ts'
 import { NodePorts } from './node-ports.ts'
-import { nodeAddresses, type RuleNames, rulesOf } from './rules.ts'
+import { nodeAddresses, type RuleNames, type RulesInput, rulesOf } from './rules.ts'
 import { type ServicePort, servicePorts } from './service-ports.ts'
 import { staleFlows } from './stale-flows.ts'
+import { UserSpaceProxy } from './user-space-proxy.ts'
 
 export interface ServiceProxyOptions {
-  network: Pick<NodeNetwork, 'bind' | 'connect' | 'forgetStale' | 'listSets' | 'place' | 'pods' | 'useRules'>
+  network: Pick<
+    NodeNetwork,
+    'bind' | 'connect' | 'forgetStale' | 'keepSpare' | 'listen' | 'listSets' | 'place' | 'pods' | 'useRules'
+  >
   clock: Clock
   nodeName: string
   services: ClusterServices
@@ -27,11 +31,16 @@ export interface ServiceProxyOptions {
 
 /** Changes in quick succession become one. */
 const DELAY_MS = 10
+/** Between two attempts to get by without {@link UserSpaceProxy}. */
+const RULES_AGAIN_MS = 60_000
+const USER_SPACE =
+  'the kubelet itself passes on what goes to Services, which is slower: rules of the kernel need nft of the package nftables'
 
 /** Keeps the rules of the node's network as the Services and their endpoints are. */
 export class ServiceProxy implements Served {
   readonly #options: ServiceProxyOptions
   readonly #nodePorts: NodePorts
+  readonly #userSpace: UserSpaceProxy
   readonly #losses: LossCounter
   readonly #updates: Updates
   readonly #timers = new Set<Timer>()
@@ -44,18 +53,21 @@ export class ServiceProxy implements Served {
   #applied: ServicePort[] = []
   #before: RuleNames | undefined
   #last = ''
+  /** The kernel has taken rules of this proxy. */
+  #hasRules = false
+  #noRulesUntilMs = 0
   #isClosed = false
 
   constructor(options: ServiceProxyOptions) {
     this.#options = options
     this.#nodePorts = new NodePorts(options)
+    this.#userSpace = new UserSpaceProxy(options)
     this.#losses = new LossCounter({ ...options, isLed: (ip) => !this.#isClosed && this.#leadsTo(ip) })
     const { services, clock, warn } = options
     this.#updates = new Updates({
       clock,
       apply: () => this.#apply(),
-      onFailure: (error) =>
-        warn(error, 'cluster IPs of Services are not served: that needs root, and nft of the package nftables'),
+      onFailure: (error) => warn(error, 'cluster IPs of Services are not all served'),
     })
     services.synced().then(
       () => services.onChange(() => this.#changed()),
@@ -68,6 +80,7 @@ export class ServiceProxy implements Served {
     this.#updates.close()
     for (const timer of this.#timers) timer.cancel()
     this.#nodePorts.close()
+    this.#userSpace.close()
   }
 
   /**
@@ -132,18 +145,42 @@ export class ServiceProxy implements Served {
     const input = { ports, place, machine: machineAddresses(), range, gone: [...this.#gone] }
     const described = JSON.stringify(input)
     if (described === this.#last) return
-    const rules = rulesOf(input, this.#before)
-    this.#before = undefined
-    await network.useRules('services', rules.text)
-    for (const { endpoints } of ports) for (const { ip } of endpoints) if (!this.#gone.has(ip)) this.#led.add(ip)
-    const stale = staleFlows(this.#applied, ports, nodeAddresses(input))
-    if (stale.length > 0) await network.forgetStale(stale).catch(this.#staleStay)
+    try {
+      await this.#rule(input)
+      this.#userSpace.close()
+    } catch (error) {
+      if (this.#hasRules) throw error
+      await this.#serveWithout(ports, error as Error)
+    }
     if (this.#last === '') onServed?.()
-    this.#before = rules
     this.#applied = ports
     this.#last = described
     const isServed = ({ ip, endpoints }: ServicePort): boolean => ip === undefined && endpoints.length > 0
     this.#nodePorts.serve(ports.filter(isServed).map(({ protocol, port }) => ({ protocol, port })))
+  }
+
+  async #rule(input: RulesInput): Promise<void> {
+    const { network, clock } = this.#options
+    if (clock.machine.monotonic() < this.#noRulesUntilMs) throw new Error('the kernel took no rules')
+    const rules = rulesOf(input, this.#before)
+    this.#before = undefined
+    await network.useRules('services', rules.text)
+    this.#hasRules = true
+    this.#before = rules
+    for (const { endpoints } of input.ports) for (const { ip } of endpoints) if (!this.#gone.has(ip)) this.#led.add(ip)
+    const stale = staleFlows(this.#applied, input.ports, nodeAddresses(input))
+    if (stale.length > 0) await network.forgetStale(stale).catch(this.#staleStay)
+  }
+
+  /** Where the kernel has never taken rules, the kubelet passes traffic on; it tries rules again once in a while. */
+  async #serveWithout(ports: readonly ServicePort[], error: Error): Promise<void> {
+    const { clock, warn } = this.#options
+    const now = clock.machine.monotonic()
+    if (now >= this.#noRulesUntilMs) {
+      if (this.#noRulesUntilMs === 0) warn(error, USER_SPACE)
+      this.#noRulesUntilMs = now + RULES_AGAIN_MS
+    }
+    await this.#userSpace.serve(ports)
   }
 
   /** The rules hold nevertheless. */

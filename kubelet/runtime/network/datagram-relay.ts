@@ -9,6 +9,11 @@ export interface DatagramRelayOptions {
   clock: Clock
 }
 
+export interface DatagramRelay extends Served {
+  /** Ends the exchanges with other places than these. */
+  keepOnly(places: readonly NetworkPlace[]): void
+}
+
 /** As long as the kernel remembers an exchange of datagrams. */
 const IDLE_MS = 30_000
 /** Each client has a socket; a datagram of one more is lost. */
@@ -25,26 +30,51 @@ export async function serveDatagrams(
   const outer = createSocket(isIPv6(host) ? { type: 'udp6', ipv6Only: true } : { type: 'udp4' })
   outer.bind(port, host)
   await once(outer, 'listening')
+  outer.unref()
+  const relay = relayDatagrams(options, outer, to)
+  return {
+    close() {
+      outer.close()
+      relay.close()
+    },
+  }
+}
+
+/**
+ * Passes on what comes to this socket, to the place that `to` names for the address of a new client; without one it is
+ * lost. To close the socket is the caller's.
+ */
+export function relayDatagrams(
+  options: DatagramRelayOptions,
+  outer: Socket,
+  to: (client: string) => NetworkPlace | undefined,
+): DatagramRelay {
   const clients = new Map<string, Exchange>()
   outer.on('error', () => {})
   outer.on('message', (datagram, client) => {
     const key = `${client.address} ${client.port}`
-    let exchange = clients.get(key)
-    if (!exchange) {
-      if (clients.size >= MAX_CLIENTS) return
-      exchange = new Exchange(options, { to: to(), outer, client, onEnd: () => clients.delete(key) })
-      clients.set(key, exchange)
-    }
-    exchange.send(datagram)
+    const exchange = clients.get(key) ?? begin(key, client)
+    exchange?.send(datagram)
   })
-  outer.unref()
+  const begin = (key: string, client: RemoteInfo): Exchange | undefined => {
+    const place = clients.size < MAX_CLIENTS ? to(client.address) : undefined
+    if (!place) return undefined
+    const exchange = new Exchange(options, { to: place, outer, client, onEnd: () => clients.delete(key) })
+    clients.set(key, exchange)
+    return exchange
+  }
   return {
+    keepOnly(places) {
+      const kept = new Set(places.map(nameOf))
+      for (const exchange of clients.values()) if (!kept.has(nameOf(exchange.to))) exchange.end()
+    },
     close() {
-      outer.close()
       for (const exchange of clients.values()) exchange.end()
     },
   }
 }
+
+const nameOf = ({ host, port }: NetworkPlace): string => `${host}:${port}`
 
 interface ExchangeOptions {
   to: NetworkPlace
@@ -55,6 +85,7 @@ interface ExchangeOptions {
 
 /** Passes on the datagrams of one client, and back. It ends when none comes for a while, or the other end refuses. */
 class Exchange {
+  readonly to: NetworkPlace
   readonly #options: DatagramRelayOptions
   readonly #ends: ExchangeOptions
   readonly #waiting: Buffer[] = []
@@ -66,6 +97,7 @@ class Exchange {
   constructor(options: DatagramRelayOptions, ends: ExchangeOptions) {
     this.#options = options
     this.#ends = ends
+    this.to = ends.to
     const { network } = options
     // The node's address, at a port that the kernel chooses.
     network

@@ -13,6 +13,8 @@ export interface NodeNetwork {
   has(address: string): boolean
   /** Rejects with the error of a socket. With `podSandbox` the connection begins within this pod, as its localhost does. */
   connect(to: NetworkPlace & { timeoutMs: number; podSandbox?: string }): Promise<Socket>
+  /** Keeps so many sockets ready from now on, so that {@link connect} need not wait for one. */
+  keepSpare(count: number): void
   /** Serves TCP at an address of the node that pods reach; the address becomes the node's where it is not. */
   listen(at: NetworkPlace, onConnection: (socket: Socket) => void): Promise<Served>
   /**

@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net'
+import { Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import type { NetworkPlace } from './node-network.ts'
@@ -18,12 +18,23 @@ export async function passOn(socket: Socket, dialed: Promise<Socket>): Promise<v
   return new Promise((resolve) => pipeline(socket, other, socket, () => resolve()))
 }
 
-/** Connects as a process of this machine. Rejects where nothing answers within the time. */
-export function dialOut(to: NetworkPlace, { clock, timeoutMs }: { clock: Clock; timeoutMs: number }): Promise<Socket> {
+interface DialOptions {
+  clock: Clock
+  timeoutMs: number
+  /** Lies in the network of a node; default: in that of this machine. */
+  socket?: Socket
+}
+
+/** Connects. Rejects with the error of a socket, also where nothing answers within the time. */
+export function dialOut(
+  to: NetworkPlace,
+  { clock, timeoutMs, socket = new Socket({ allowHalfOpen: true }) }: DialOptions,
+): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
-  const socket = connect({ ...to, allowHalfOpen: true })
-  const timer = clock.machine.setTimer(timeoutMs, () => socket.destroy(new Error('no answer')), { background: true })
+  const late = (): Error => Object.assign(new Error('connect: ETIMEDOUT'), { code: 'ETIMEDOUT' })
+  const timer = clock.machine.setTimer(timeoutMs, () => socket.destroy(late()), { background: true })
   socket.once('connect', () => resolve(socket)).once('error', reject)
+  socket.connect(to)
   return promise.finally(() => {
     timer.cancel()
     socket.off('error', reject)

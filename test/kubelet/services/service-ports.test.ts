@@ -1,10 +1,12 @@
 /** Where the traffic of a Service goes, and the rules that lead it there. */
 import t from 'tap'
+import { EndpointChoice } from '../../../kubelet/services/endpoint-choice.ts'
 import { rulesOf } from '../../../kubelet/services/rules.ts'
 import { type ServicePort, servicePorts } from '../../../kubelet/services/service-ports.ts'
 import { staleFlows } from '../../../kubelet/services/stale-flows.ts'
 import type { Service } from '../../../shared/api/types.ts'
 import type { EndpointSlice } from '../../../shared/api/workloads/workloads.ts'
+import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
 
 type Endpoints = EndpointSlice['endpoints']
 const port = { name: 'http', port: 80, protocol: 'TCP' }
@@ -82,6 +84,31 @@ t.test('exchanges of datagrams are forgotten where endpoints change', (t) => {
   ]
   t.same(stale([{ ...opened, endpoints: [] }], [opened]), ofNodes, 'also those that found no endpoint')
   t.end()
+})
+
+t.test('endpoints are chosen by chance, and again for a client that has been there', async (t) => {
+  const clock = createVirtualClock()
+  const choice = new EndpointChoice(clock)
+  const ends = [5, 6, 7].map((last) => ({ ip: `10.244.0.${last}`, port: 8080 }))
+  const many = (client: string) => new Set(Array.from({ length: 200 }, () => choice.next(client)?.host))
+  t.equal(choice.next('a'), undefined)
+  choice.use({ endpoints: ends })
+  t.equal(many('a').size, 3)
+  choice.use({ endpoints: ends, affinitySeconds: 60 })
+  const [first = ''] = many('a')
+  t.same([...many('a')], [first])
+  choice.use({ endpoints: ends.filter(({ ip }) => ip !== first), affinitySeconds: 60 })
+  const [second] = many('a')
+  t.not(second, first, 'an endpoint that is gone is not chosen again')
+  for (let n = 0; n < 10_001; n++) choice.next(`other ${n}`)
+  t.equal(many('a').size, 1, 'more clients than are remembered')
+  await clock.advance(61_000)
+  const later = new Set<string | undefined>()
+  for (let n = 0; n < 200; n++) {
+    later.add(choice.next('a')?.host)
+    await clock.advance(61_000)
+  }
+  t.equal(later.size, 2, 'a client that comes late is a new one')
 })
 
 t.test('rules keep what clients need again, and delete the rest', (t) => {

@@ -15,6 +15,7 @@
 #   sets FILE                      writes what their sets have into a file, as JSON
 #   forget FILE                    exchanges of datagrams that go to others than they should; a line of the file: a place, and its ends
 #   connect HOST PORT MS [NAMESPACE]   a connection; from the node, or from within this namespace
+#   spare                          a socket that is not connected yet
 #   marked MARK                    packets with this mark are the node's, wherever they go
 #   listen HOST PORT [others]      a server; with this word also of connections to other addresses
 #   bind HOST PORT                 a socket for datagrams
@@ -254,6 +255,10 @@ my %build = (bridge => \&bridge, address => \&address, pod => \&pod, rules => \&
   services => \&service_route, marked => \&marked, forget => \&forget, neighbour => \&neighbour);
 my %make = (
   connect => \&begin_connection,
+  spare => sub {
+    socket(my $socket, AF_INET, SOCK_STREAM, 0) or return refuse($_[0], 'socket');
+    hand_over($_[0], 'net.Native', $socket);
+  },
   listen => sub { server($_[0], 'net.Server', SOCK_STREAM, @_[1, 2, 3]) },
   bind => sub { server($_[0], 'dgram.Socket","dgramType":"udp4', SOCK_DGRAM, @_[1, 2]) },
 );

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { Socket as DatagramSocket } from 'node:dgram'
-import { Server, Socket } from 'node:net'
+import type { Socket as DatagramSocket } from 'node:dgram'
+import { type Server, Socket } from 'node:net'
 import path from 'node:path'
 import { getSystemErrorName } from 'node:util'
 import type { Clock } from '../../../../shared/clock/clock.ts'
@@ -13,6 +13,8 @@ interface Handles {
   connect: Socket
   listen: Server
   bind: DatagramSocket
+  /** A handle of Node's own, without its socket. */
+  spare: object
 }
 interface Answer {
   id: number
@@ -113,5 +115,5 @@ export class Door {
 /** No request waits for it any more. */
 function close(handle: unknown): void {
   if (handle instanceof Socket) handle.destroy()
-  else if (handle instanceof Server || handle instanceof DatagramSocket) handle.close()
+  else if (handle && 'close' in (handle as object)) (handle as { close(): void }).close()
 }

@@ -1,6 +1,6 @@
 import type { Socket as DatagramSocket } from 'node:dgram'
 import { readFile, rm, writeFile } from 'node:fs/promises'
-import type { Server, Socket } from 'node:net'
+import { isIPv6, type Server, type Socket } from 'node:net'
 import path from 'node:path'
 import { isOfNetwork } from '../../../../shared/api/pods/safe-sysctls.ts'
 import { AddressRange } from '../../../../shared/api/services/address-range.ts'
@@ -15,11 +15,13 @@ import {
   type Served,
   TAKEN,
 } from '../../network/node-network.ts'
+import { dialOut } from '../../network/pass-on.ts'
 import type { ShimConnection } from '../shim/connection.ts'
 import { Door } from './door.ts'
 import { HostPorts } from './host-ports.ts'
 import { forwardFrom, linkName, ownerOf, whyNoLink, whyNoServices } from './machine-link.ts'
 import { meetNeighbours } from './neighbours.ts'
+import { SpareSockets } from './spare-sockets.ts'
 
 export interface PodNetworksOptions {
   /** The folder of the runtime; the link to the machine is named after it. */
@@ -51,6 +53,7 @@ export class PodNetworks implements NodeNetwork {
   readonly pods = new Map<string, NetworkedPod>()
   readonly #kept = new Set<Kept>()
   readonly #hostPorts: HostPorts
+  readonly #spare = new SpareSockets(() => this.#open())
   #range: AddressRange | undefined
   #door: Promise<Door> | undefined
   #why: string | undefined
@@ -113,9 +116,15 @@ export class PodNetworks implements NodeNetwork {
   }
 
   async connect({ host, port, timeoutMs, podSandbox }: Parameters<NodeNetwork['connect']>[0]): Promise<Socket> {
+    const socket = podSandbox || isIPv6(host) ? undefined : this.#spare.take()
+    if (socket) return dialOut({ host, port }, { clock: this.#options.clock, timeoutMs, socket })
     const within = podSandbox ? [await this.#options.shim().network(podSandbox)] : []
     const door = await this.#open()
     return door.socket('connect', [host, port, timeoutMs, ...within], timeoutMs + MARGIN_MS)
+  }
+
+  keepSpare(count: number): void {
+    this.#spare.keep(count)
   }
 
   async listen(at: NetworkPlace, onConnection: (socket: Socket) => void): Promise<Served> {
@@ -140,8 +149,15 @@ export class PodNetworks implements NodeNetwork {
   }
 
   async useRules(name: string, commands: string): Promise<void> {
+    const door = await this.#open()
     this.#rules.set(name, commands)
-    await this.#rule(await this.#open(), name)
+    try {
+      await this.#rule(door, name)
+    } catch (error) {
+      // The next network would not be opened either.
+      if (this.#rules.get(name) === commands) this.#rules.delete(name)
+      throw error
+    }
   }
 
   async forgetStale(flows: readonly Flow[]): Promise<void> {
@@ -169,6 +185,7 @@ export class PodNetworks implements NodeNetwork {
   close(): void {
     this.pods.clear()
     this.#hostPorts.closeAll()
+    this.#spare.drop()
     this.#door?.then((door) => door.close()).catch(() => {})
     this.#door = undefined
     for (const kept of this.#kept) {
