@@ -172,7 +172,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     imports: ['node:child_process'],
-    except: ['kubelet/runtime/process/', 'cluster/supervisor/', 'bin/'],
+    except: ['kubelet/runtime/process/', 'cluster/supervisor/', 'bin/', 'cli/image/credential-helper.ts'],
     instead: 'processes are started through ContainerRuntime (kubelet/runtime)',
   },
   {

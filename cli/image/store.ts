@@ -1,4 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BadImage } from '../../kubelet/images/bad-image.ts'
 import { hexOf } from '../../kubelet/images/digest.ts'
@@ -54,19 +53,21 @@ async function pull(store: ImageStore, [name, ...more]: string[], request: Store
   if (!name || more.length > 0) throw new UsageError('usage: kubestage image pull NAME')
   const image = readName(name)
   const { pullImage } = await import('../../kubelet/images/registry/pull-image.ts')
-  const { credentialsFor, readKeyring } = await import('../../kubelet/images/registry/credentials.ts')
+  const { dockerCredentials } = await import('./docker-config.ts')
   const { registryEnvironment } = await import('../../kubelet/config.ts')
   const { dockerConfig, proxies } = registryEnvironment()
   let progress = ''
   const pulled = pullImage(store, image, {
     settings: { mirrors: request.registryMirror, insecure: request.insecureRegistry, proxies },
-    credentials: existsSync(dockerConfig) ? credentialsFor(readKeyring(readFileSync(dockerConfig, 'utf8')), image) : [],
+    credentials: await dockerCredentials(dockerConfig, image, warn),
     onProgress: (bytes, ofBytes) => {
       progress = ` ${megabytes(bytes)} of ${megabytes(ofBytes)} MB`
     },
   })
   return printLoaded([await withProgress(() => `Pulling ${name}${progress}`, pulled)], request.output, 'pulled')
 }
+
+const warn = (message: string): void => void process.stderr.write(`kubestage: ${message}\n`)
 
 async function printLoaded(loaded: ImageRecord[], output: Output, what: 'loaded' | 'pulled'): Promise<number> {
   if (output !== 'text') await printData(output, loaded)
