@@ -2,12 +2,15 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import type { Informers } from '../../controllers/informers/informers.ts'
 import { ClusterView } from '../../controllers/scheduler/cluster-view.ts'
 import { decide } from '../../controllers/scheduler/decide.ts'
-import type { DefaultSelectors } from '../../controllers/scheduler/default-selector.ts'
+import { DefaultSelectors } from '../../controllers/scheduler/default-selector.ts'
 import { type PresentNode, podInfo } from '../../controllers/scheduler/node-info.ts'
 import type { LabelSelector } from '../../shared/api/selectors/label-selector.ts'
-import type { Node, Pod, PodSpec } from '../../shared/api/types.ts'
+import type { Node, ObjectMeta, Pod, PodSpec } from '../../shared/api/types.ts'
+import type { Resource } from '../../shared/client/client.ts'
+import type { Informer } from '../../shared/client/informer.ts'
 import { nodes, pods } from '../../shared/client/resources.ts'
 import { startTestControlPlane } from '../harness/control-plane.ts'
 import {
@@ -17,6 +20,7 @@ import {
   TEAMS,
 } from '../harness/placement-situations.ts'
 import { decisionContext } from '../harness/scheduling.ts'
+import { type SpreadSituation, spreadSituation } from '../harness/spread-situations.ts'
 import { until } from '../harness/until.ts'
 
 const allocatable = { cpu: '1000', memory: '1000Gi', pods: '110' }
@@ -73,6 +77,27 @@ function compare(t: Test, file: string, oursOf: (seed: number) => ReturnType<typ
 t.test('the places of pods in generated situations are those of a real kube-scheduler', async (t) => {
   compare(t, 'placement.json', (seed) => outcomesOf(placementSituation(seed)))
 })
+
+t.test('so are those of pods of services and workloads, on nodes with images', async (t) => {
+  compare(t, 'spread.json', (seed) => {
+    const situation = spreadSituation(seed)
+    return outcomesOf(situation, new DefaultSelectors(informersOf(situation)))
+  })
+})
+
+/** Informers of the objects that the default constraints look at. */
+function informersOf(situation: SpreadSituation): Pick<Informers, 'whole'> {
+  return {
+    whole<T extends { metadata: ObjectMeta }>({ plural }: Resource) {
+      const all = situation[plural as 'services'] as unknown as T[]
+      return {
+        get: ({ namespace, name }) =>
+          all.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
+        byIndex: (_index, namespace) => all.filter(({ metadata }) => metadata.namespace === namespace),
+      } as Informer<T>
+    },
+  }
+}
 
 const anti = (app: string, topologyKey = 'kubernetes.io/hostname'): PodSpec['affinity'] => ({
   podAntiAffinity: {
