@@ -49,8 +49,10 @@ export class ImagePuller {
       events.podEvent(pod, container, type, reason, message)
     // With an end, so that it is the beginning of no other.
     const key = `${pod.metadata.uid}_${image} `
-    this.#checkBackoff(key, image, tell)
     const attempt = new Attempt(pod, needed, { ...this.#options, turns: this.#turns, tell })
+    // Upstream reads them each time, and tells of those that are missing.
+    if (pod.spec.imagePullSecrets?.length) await attempt.credentials()
+    this.#checkBackoff(key, image, tell)
     try {
       const resolved = await runtime.resolveImage(image, attempt.begin())
       attempt.tellPulled(resolved)
@@ -125,8 +127,7 @@ class Attempt {
     const { policy = 'IfNotPresent', hasCommand, isVolume } = this.#needed
     this.#beganMs = this.#options.clock.monotonic()
     if (policy === 'Always') this.tellPulling()
-    const credentials = () => this.#credentials()
-    return { policy, hasCommand, isVolume, beginPull: () => this.#beginPull(), credentials }
+    return { policy, hasCommand, isVolume, beginPull: () => this.#beginPull(), credentials: () => this.credentials() }
   }
 
   tellPulled({ present, bytes = 0 }: ResolvedImage): void {
@@ -156,11 +157,11 @@ class Attempt {
     this.tellPulling()
     await turns.take()
     this.#pullsSinceMs = clock.monotonic()
-    return this.#credentials()
+    return this.credentials()
   }
 
   /** Reads the pod's secrets once for an attempt. */
-  #credentials(): Promise<Credentials[]> {
+  credentials(): Promise<Credentials[]> {
     const { pullSecrets } = this.#options
     this.#read ??= pullSecrets.for(this.#pod, this.#needed.image)
     return this.#read

@@ -56,9 +56,9 @@ t.test('a registry with a password', async (t) => {
   await secret('right', 'sesame')
   await secret('wrong', 'guess')
   const head = (repository: string, tag: string, host = registry.host) =>
-    `Head "http://${host}/v2/${repository}/manifests/${tag}"`
-  const failed = (name: string, code: string, why: string) =>
-    `Failed to pull image "${name}": rpc error: code = ${code} desc = failed to pull and unpack image "${name}": failed to resolve image: ${why}`
+    `Head "https://${host}/v2/${repository}/manifests/${tag}"`
+  const failed = (name: string, code: '' | 'NotFound', why: string) =>
+    `Failed to pull image "${name}": ${code && `rpc error: code = ${code} desc = `}failed to pull and unpack image "${name}": failed to resolve image: ${why}`
 
   await t.test('refuses a pod without one, or with another', async (t) => {
     await apply(podOf('nobody'))
@@ -66,12 +66,12 @@ t.test('a registry with a password', async (t) => {
     const denied = 'pull access denied, repository does not exist or may require authorization'
     t.ok(
       (await told('nobody', 'Failed')).includes(
-        failed(image, 'Unknown', `${denied}: authorization failed: no basic auth credentials`),
+        failed(image, '', `${denied}: authorization failed: no basic auth credentials`),
       ),
     )
     const url = `http://${registry.host}/v2/shop/web/manifests/2`
     const status = `unexpected status from HEAD request to ${url}: 401 Unauthorized`
-    t.ok((await told('guesser', 'Failed')).includes(failed(image, 'Unknown', status)))
+    t.ok((await told('guesser', 'Failed')).includes(failed(image, '', status)))
     t.same(await told('guesser', 'BackOff'), [`Back-off pulling image "${image}"`])
     t.match(await says('get', 'pods', 'guesser'), /(?:ErrImagePull|ImagePullBackOff)/)
     t.match(await says('describe', 'pod', 'guesser'), /Error: ErrImagePull/)
@@ -137,14 +137,29 @@ t.test('a registry with a password', async (t) => {
     mkdirSync(docker)
     const pull = async () => {
       const args = ['image', 'pull', name, `--state-dir=${stateDir}`]
-      const command = startCommand(t, args, { variables: { DOCKER_CONFIG: docker } })
+      const command = startCommand(t, args, {
+        variables: { DOCKER_CONFIG: docker, PATH: `${docker}:${process.env.PATH}` },
+      })
       return { code: await command.ended, output: command.output() }
     }
     t.match(await pull(), {
       code: 1,
       output: /^kubestage: failed to pull and unpack image "\S+": .*: no basic auth credentials\n$/,
     })
-    writeFileSync(join(docker, 'config.json'), JSON.stringify({ auths }))
+    const helper = (script: string) =>
+      writeFileSync(join(docker, 'docker-credential-test'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    const configure = (config: object) => writeFileSync(join(docker, 'config.json'), JSON.stringify(config))
+    configure({ credsStore: 'none', credHelpers: { [registry.host]: 'test' } })
+    helper('sleep 1000 & echo "credentials not found in native keychain"; exit 1')
+    t.match(await pull(), { code: 1, output: /^kubestage: failed to pull .*: no basic auth credentials\n$/ })
+    helper('echo out of order; exit 2')
+    t.match(await pull(), {
+      code: 1,
+      output: /docker-credential-test ended with 2: out of order; the registry is asked/,
+    })
+    helper(`read server; [ "$1 $server" = "get ${registry.host}" ] && echo '{"Username":"anna","Secret":"sesame"}'`)
+    t.same(await pull(), { code: 0, output: `${name} is pulled\n` })
+    configure({ auths })
     t.same(await pull(), { code: 0, output: `${name} is pulled\n` })
     await apply(podOf('db', { imagePullSecrets: [{ name: 'wrong' }] }, name))
     await runs('db')
@@ -160,6 +175,6 @@ t.test('a registry with a password', async (t) => {
     await new Promise((resolve) => closed.close(resolve))
     await apply(podOf('refused', {}, `${host}/web:1`))
     const why = `failed to do request: ${head('web', '1', host)}: dial tcp ${host}: connect: connection refused`
-    t.ok((await told('refused', 'Failed')).includes(failed(`${host}/web:1`, 'Unknown', why)))
+    t.ok((await told('refused', 'Failed')).includes(failed(`${host}/web:1`, '', why)))
   })
 })

@@ -36,13 +36,33 @@ export async function startRecordedRegistry(t: Pick<Test, 'teardown'>, folder: s
   const registry = await startRegistry(t, registryPort)
   writeFileSync(join(root, 'filling'), randomBytes(6_000_000))
   const image = filled({ layers: [await archiveOf(root)], config: { Env: ['PATH=/bin'] } })
-  for (const name of ['pull', 'slow']) registry.add(name, '1', image)
-  registry.intercept = ({ url = '' }, response) => {
+  for (const name of ['pull', 'slow', 'private-other']) registry.add(name, '1', image)
+  registry.intercept = ({ url = '', headers }, response) => {
+    const refusal = refusalOf(url, headers.authorization)
+    if (refusal) {
+      response.writeHead(refusal.status, refusal.challenge ? { 'www-authenticate': refusal.challenge } : {}).end()
+      return true
+    }
     if (!url.startsWith('/v2/slow/blobs/')) return undefined
     realClock.setTimer(slowMs, () => response.end(registry.blob(url.split('/').at(-1) ?? '')))
     return true
   }
   return true
+}
+
+/** The passwords of the recordings: `private*` asks for one itself, `token*` by a server of tokens that gives none. */
+function refusalOf(url: string, authorization = ''): { status: number; challenge?: string } | undefined {
+  const [, repository = ''] = /^\/v2\/([\w-]+)\//.exec(url) ?? []
+  const isAnna = authorization === `Basic ${Buffer.from('anna:sesame').toString('base64')}`
+  if (repository === 'denied') return { status: 403 }
+  if (repository.startsWith('private') && !isAnna) return { status: 401, challenge: 'Basic realm="registry"' }
+  if (url.startsWith('/token')) return { status: 401 }
+  if (!repository.startsWith('token')) return undefined
+  const realm = `http://127.0.0.1:${registryPort}/token`
+  return {
+    status: 401,
+    challenge: `Bearer realm="${realm}",service="registry",scope="repository:${repository}:pull"`,
+  }
 }
 
 /** Makes what comes of an image exactly as large as the recorded one: by a label of its configuration. */
@@ -89,6 +109,8 @@ interface Scenario {
 const scenarios = (): Scenario[] => JSON.parse(readFileSync(observed, 'utf8'))
 
 const quickMs = 10_000
+/** Scenarios whose image is there once they were played. */
+const pulls = /^image-others-password$/
 /** They are played together, or need a kubelet that is killed, or a folder of manifests: all of that takes its time. */
 const slowGroups = /^(krestart|static|taint|preempt)/
 
@@ -117,7 +139,7 @@ export async function replayKubelet(
 ): Promise<Replay> {
   const first = () => playOnce(target, names, sideBySide.first)
   const { result: differences, shortage } = await withShortage(target.stateDir, first)
-  const again = names.filter((name) => differences.get(name)?.length && !slowGroups.test(name))
+  const again = names.filter((name) => differences.get(name)?.length && !slowGroups.test(name) && !pulls.test(name))
   const why = tooShort(shortage, stallMs)
   if (again.length === 0 || !why) return { differences }
   say(`${why}: once more ${again.join(', ')}`)

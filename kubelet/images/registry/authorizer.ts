@@ -55,8 +55,10 @@ export class Authorizer {
     const url = this.#realm(parameters.realm)
     const { service = '', scope = usual } = parameters
     const method = credentials?.identityToken ? 'POST' : 'GET'
-    if (method === 'GET')
+    if (method === 'GET') {
       for (const [name, value] of Object.entries({ service, scope })) url.searchParams.set(name, value)
+      url.searchParams.sort()
+    }
     const response = await transport.send(url.href, {
       method,
       verifiesCertificate,
@@ -72,7 +74,7 @@ export class Authorizer {
     const fail = (why: string) => new PullError(`failed to authorize: failed to fetch ${kind} token: ${why}`)
     if (response.status !== 200) {
       discard(response)
-      throw fail(unexpected(method, url, response.status))
+      throw fail(unexpected(method, url, response.status, url.search))
     }
     try {
       return tokenIn(await readAll(response.body, mostTokenBytes, 'the token'))
@@ -126,5 +128,5 @@ function tokenIn(bytes: Uint8Array): string {
 }
 
 /** Says what containerd says of an answer that is no success. */
-export const unexpected = (method: string, url: URL, status: number): string =>
-  `unexpected status from ${method} request to ${url.origin}${url.pathname}: ${status} ${STATUS_CODES[status] ?? ''}`.trimEnd()
+export const unexpected = (method: string, url: URL, status: number, query = ''): string =>
+  `unexpected status from ${method} request to ${url.origin}${url.pathname}${query}: ${status} ${STATUS_CODES[status] ?? ''}`.trimEnd()

@@ -99,6 +99,6 @@ export class ImagePulls implements Pulls {
   }
 }
 
-/** The status of containerd's answer, as the kubelet shows it. */
+/** The status of containerd's answer, as the kubelet shows it: an unknown one by its words alone. */
 const failed = ({ message, code = 'Unknown' }: { message: string; code?: string }): ImageError =>
-  new ImageError('ErrImagePull', `rpc error: code = ${code} desc = ${message}`)
+  new ImageError('ErrImagePull', code === 'Unknown' ? message : `rpc error: code = ${code} desc = ${message}`)

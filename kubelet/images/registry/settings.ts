@@ -29,18 +29,20 @@ export interface Endpoint {
 const dockerHub = 'docker.io'
 
 /**
- * Lists where an image's registry is asked, in order. As containerd does, a registry on this machine is asked by plain
- * HTTP, unless its port is 443.
+ * Lists where an image's registry is asked, in order. As containerd does, a registry on this machine is asked by TLS,
+ * whose certificate is not verified, and by plain HTTP if it has none.
  */
 export function endpointsOf(domain: string, { mirrors, insecure }: RegistrySettings): Endpoint[] {
   const mirror = mirrors[domain]
   const host = domain === dockerHub ? 'registry-1.docker.io' : domain
   const isInsecure = (name: string): boolean => insecure.includes(name)
-  const isPlain = isLoopback(new URL(`http://${host}`).hostname) && !host.endsWith(':443')
+  const isLocal = isLoopback(new URL(`http://${host}`).hostname)
+  const isPlain = isLocal && host.endsWith(':80')
+  const isLoose = isInsecure(domain) || isLocal
   const own: Endpoint = {
     url: `${isPlain ? 'http' : 'https'}://${host}`,
-    verifiesCertificate: !isInsecure(domain),
-    ...(isInsecure(domain) && !isPlain && { fallback: `http://${host}` }),
+    verifiesCertificate: !isLoose,
+    ...(isLoose && !isPlain && (!isLocal || /:\d+(?<!:443)$/.test(host)) && { fallback: `http://${host}` }),
     isMirror: false,
   }
   if (!mirror) return [own]
