@@ -158,8 +158,8 @@ class LocalClient implements Client {
           // Parsed again for each try: what is patched takes in parts of it.
           const { schema } = definition
           const maxValues = this.#registry.limits.bodyValues
-          const read = readPatch(mediaTypes[type], text, { schema, fieldValidation: 'Ignore', maxValues })
-          const object = patched(definition, current!(), read, this.#writeOptions)
+          const read = () => readPatch(mediaTypes[type], text, { schema, fieldValidation: 'Ignore', maxValues })
+          const object = patched(definition, current!, read, this.#writeOptions)
           strategy.applyDefaults?.(object, this.#registry.strategyContext(scope))
           written = object
           return object

@@ -30,6 +30,8 @@ export function printProblems(source: string, problems: readonly Problem[]): str
     const line = (lines[row - 1] ?? '').replaceAll('\t', ' ')
     const dots = [...line].slice(0, column).map((character) => (isWide(character) ? '．' : '.'))
     const mark = isWide([...line][column] ?? '') ? '＾' : '^'
+    // An empty text has no line to be shown.
+    if (source === '') return `ERROR: <input>:1:0: ${text}`
     return `ERROR: <input>:${row}:${column + 1}: ${text}\n | ${line}\n | ${dots.join('')}${mark}`
   })
   if (places.length > MAX_SHOWN) shown.push(`${places.length - MAX_SHOWN} more errors were truncated`)

@@ -2,7 +2,13 @@
  * What keeps a patched object from being of its type, in the words of the converter that a real server uses for
  * strategic merge patches and applies: shorter than those of its JSON decoder, and without a path.
  */
+
 import { type FieldKind, type StructType, structType, type ValueType } from '../../openapi/types.ts'
+import { canonicalQuantity } from '../../shared/api/quantities/quantity.ts'
+import { canonicalMicroTime, canonicalTime } from '../../shared/clock/go-time.ts'
+import { canonicalBase64 } from '../validation/base64.ts'
+import { quantityFormat } from '../validation/decoder.ts'
+import { jsonWord } from '../validation/json-word.ts'
 import { isMap, own } from '../values/json-map.ts'
 import { printType } from './structured-merge/go-print.ts'
 
@@ -52,7 +58,7 @@ function inValue(type: ValueType, value: unknown, before?: unknown): string | un
 
 function inScalar(type: ValueType, value: unknown): string | undefined {
   const expected = scalarOf[type.kind]
-  if (!expected) return undefined // read by a decoder of its own
+  if (!expected) return inOwnForm(type, value)
   const isNumber = typeof value === 'number' || typeof value === 'bigint'
   const whole = type.kind === 'double' || !isNumber || printType(value) === 'int64'
   if ((isNumber ? 'number' : typeof value) === expected && whole) return undefined
@@ -61,6 +67,39 @@ function inScalar(type: ValueType, value: unknown): string | undefined {
   return isRelated
     ? `cannot convert ${printType(value)} to ${type.goType}`
     : `unrecognized type: ${goKinds[type.kind] ?? type.kind}`
+}
+
+/** Types with a decoder of their own: its errors name no field. */
+function inOwnForm({ kind }: ValueType, value: unknown): string | undefined {
+  const refuse = (type: string): string => `json: cannot unmarshal ${jsonWord(value)} into Go value of type ${type}`
+  const isNumber = typeof value === 'number' || typeof value === 'bigint'
+  switch (kind) {
+    case 'Time':
+    case 'MicroTime':
+      if (typeof value !== 'string') return refuse('string')
+      return problemOf(() => (kind === 'Time' ? canonicalTime : canonicalMicroTime)(value))
+    case 'Quantity':
+      if (typeof value !== 'string' && !isNumber) return quantityFormat
+      return problemOf(() => canonicalQuantity(String(value).trim()))
+    case 'IntOrString':
+      return typeof value === 'string' || isNumber ? undefined : refuse('int32')
+    case 'bytes': {
+      if (typeof value !== 'string') return undefined
+      const problem = problemOf(() => canonicalBase64(value))
+      return problem && `error decoding from json: ${problem}`
+    }
+    default:
+      return undefined
+  }
+}
+
+function problemOf(read: () => string): string | undefined {
+  try {
+    read()
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
 }
 
 function first<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {

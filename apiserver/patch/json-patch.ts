@@ -70,6 +70,12 @@ function applyOperation(
 ): unknown {
   const op = operation.op ?? 'unknown'
   if (op === 'replace' && path === '') return structuredClone(value)
+  if (op === 'move') {
+    // What was moved is gone when its new place is looked for.
+    const moved = take(locate(document, from, op))
+    insert(locate(document, path, op), moved)
+    return document
+  }
   const target = locate(document, path, op)
   switch (op) {
     case 'add':
@@ -80,9 +86,6 @@ function applyOperation(
       break
     case 'replace':
       replace(target, structuredClone(value))
-      break
-    case 'move':
-      insert(target, take(locate(document, from, op)))
       break
     case 'copy':
       insert(target, copies.of(read(locate(document, from, op))))

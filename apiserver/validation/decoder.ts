@@ -53,6 +53,7 @@ export function decodeObject(definition: Decodable, body: unknown, maxValues = d
   }
   const run = new Decoding(maxValues)
   const object = run.root(body as Record<string, unknown>, struct)
+  run.end()
   return { object: object as KubeObject, strictErrors: firstErrors(run.unknown) }
 }
 
@@ -64,6 +65,7 @@ export function decodeStruct<T>(schema: string, body: unknown): { value: T; stri
   }
   const run = new Decoding(defaultWorkLimits.bodyValues)
   run.struct(body as Record<string, unknown>, struct)
+  run.end()
   return { value: body as T, strictErrors: firstErrors(run.unknown) }
 }
 
@@ -90,8 +92,16 @@ class Decoding {
   /** From the root: field, then index or key, then field … */
   readonly #path: (Field | number | string)[] = []
 
+  /** The first value of a wrong type. Go reads on: an error of a type that reads itself comes before it. */
+  #wrongType: DecodeError | undefined
+
   constructor(maxValues: number) {
     this.#values = new BodyValues(maxValues)
+  }
+
+  /** Throws the DecodeError of the first value that has a wrong type. */
+  end(): void {
+    if (this.#wrongType) throw this.#wrongType
   }
 
   /** A fresh object that begins with its metadata. */
@@ -115,7 +125,10 @@ class Decoding {
   #metadata(root: StructType, value: unknown): Record<string, unknown> | undefined {
     const field = root.byName.get(metadataField)!
     if (value === undefined || value === null) return undefined
-    if (typeof value !== 'object' || Array.isArray(value)) this.#fail(jsonWord(value), field, root, field.type)
+    if (typeof value !== 'object' || Array.isArray(value)) {
+      this.#fail(jsonWord(value), field, root, field.type)
+      return undefined
+    }
     const source = value as Record<string, unknown>
     const result: Record<string, unknown> = { name: source.name === null ? undefined : source.name }
     for (const name of Object.keys(source)) if (name !== 'name') define(result, name, source[name])
@@ -175,7 +188,10 @@ class Decoding {
         if (typeof value !== 'number') this.#fail(jsonWord(value), field, struct, type)
         return value
       case 'object':
-        if (typeof value !== 'object' || Array.isArray(value)) this.#fail(jsonWord(value), field, struct, type)
+        if (typeof value !== 'object' || Array.isArray(value)) {
+          this.#fail(jsonWord(value), field, struct, type)
+          return value
+        }
         this.#path.push(field)
         this.struct(value as Record<string, unknown>, structType(type.ref!))
         this.#path.pop()
@@ -186,7 +202,11 @@ class Decoding {
         return this.#map(value, type, field, struct)
       case 'IntOrString':
         if (typeof value === 'string') return value
-        return this.#integer(value, { ...type, kind: 'int32', goType: 'int32' }, field, struct)
+        if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= INT32_MAX) return value || 0
+        this.#wrongType = undefined
+        this.#integer(value, { ...type, kind: 'int32', goType: 'int32' }, field, struct)
+        this.end()
+        return value
       case 'Quantity':
         if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint') {
           throw new DecodeError(quantityFormat)
@@ -194,11 +214,19 @@ class Decoding {
         return this.#own(() => canonicalQuantity(String(value).trim()))
       case 'Time':
       case 'MicroTime':
-        if (typeof value !== 'string') this.#fail(jsonWord(value), field, struct, { ...type, goType: 'string' })
+        if (typeof value !== 'string') {
+          this.#wrongType = undefined
+          this.#fail(jsonWord(value), field, struct, { ...type, goType: 'string' })
+          this.end()
+        }
         return this.#own(() => (type.kind === 'Time' ? canonicalTime : canonicalMicroTime)(value as string))
       case 'bytes':
-        if (typeof value !== 'string') this.#fail(jsonWord(value), field, struct, type)
-        return this.#own(() => canonicalBase64(value as string))
+        if (Array.isArray(value)) return this.#byteList(value, field, struct)
+        if (typeof value !== 'string') {
+          this.#fail(jsonWord(value), field, struct, type)
+          return value
+        }
+        return this.#own(() => canonicalBase64(value))
       case 'raw':
         return value
       case 'schemaOrArray':
@@ -210,21 +238,38 @@ class Decoding {
     }
   }
 
+  /** Go takes bytes as a list of numbers as well. */
+  #byteList(items: unknown[], field: Field, struct: StructType): string {
+    const type: ValueType = { kind: 'int32', pointer: false, goType: 'uint8' }
+    for (const item of items) {
+      const isByte = typeof item === 'number' && Number.isInteger(item) && item >= 0 && item <= 255
+      if (!isByte && item !== null)
+        this.#fail(typeof item === 'number' ? `number ${item}` : jsonWord(item), field, struct, type)
+    }
+    return Buffer.from(items.map(Number)).toString('base64')
+  }
+
   #integer(value: unknown, type: ValueType, field: Field, struct: StructType): unknown {
     if (typeof value === 'bigint') {
       if (type.kind !== 'int64' || !isInt64(value)) this.#fail(`number ${value}`, field, struct, type)
       return value
     }
-    if (typeof value !== 'number') this.#fail(jsonWord(value), field, struct, type)
-    const number = value as number
+    if (typeof value !== 'number') {
+      this.#fail(jsonWord(value), field, struct, type)
+      return value
+    }
+    const number = value
     const fits = type.kind === 'int64' ? Math.abs(number) < 2 ** 63 : number <= INT32_MAX && number >= -INT32_MAX - 1
     if (!Number.isInteger(number) || !fits) this.#fail(`number ${number}`, field, struct, type)
     return number === 0 ? 0 : number
   }
 
   #list(value: unknown, type: ValueType, field: Field, struct: StructType): unknown {
-    if (!Array.isArray(value)) this.#fail(jsonWord(value), field, struct, type)
-    const items = value as unknown[]
+    if (!Array.isArray(value)) {
+      this.#fail(jsonWord(value), field, struct, type)
+      return value
+    }
+    const items = value
     const item = type.item!
     const nested = item.kind === 'object' ? structType(item.ref!) : undefined
     if (nested) this.#values.addListed(items.length, nested.byName.size)
@@ -235,9 +280,11 @@ class Decoding {
         items[index] = zeroValue(item)
       } else if (nested) {
         if (typeof entry !== 'object' || Array.isArray(entry)) this.#failItem(entry, field, struct, item)
-        this.#path.push(index)
-        this.struct(entry as Record<string, unknown>, nested)
-        this.#path.pop()
+        else {
+          this.#path.push(index)
+          this.struct(entry as Record<string, unknown>, nested)
+          this.#path.pop()
+        }
       } else {
         this.#path.pop()
         const decoded = this.#value(entry, item, field, struct)
@@ -250,7 +297,10 @@ class Decoding {
   }
 
   #map(value: unknown, type: ValueType, field: Field, struct: StructType): unknown {
-    if (typeof value !== 'object' || Array.isArray(value)) this.#fail(jsonWord(value), field, struct, type)
+    if (typeof value !== 'object' || Array.isArray(value)) {
+      this.#fail(jsonWord(value), field, struct, type)
+      return value
+    }
     const entries = value as Record<string, unknown>
     const item = type.item!
     const keys = Object.keys(entries)
@@ -262,9 +312,11 @@ class Decoding {
         entries[key] = item.kind === 'bytes' ? '' : zeroValue(item)
       } else if (item.kind === 'object') {
         if (typeof entry !== 'object' || Array.isArray(entry)) this.#failItem(entry, field, struct, item)
-        this.#path.push(field, key)
-        this.struct(entry as Record<string, unknown>, structType(item.ref!))
-        this.#path.length -= 2
+        else {
+          this.#path.push(field, key)
+          this.struct(entry as Record<string, unknown>, structType(item.ref!))
+          this.#path.length -= 2
+        }
       } else {
         const decoded = this.#value(entry, item, field, struct)
         if (decoded !== entry) define(entries, key, decoded)
@@ -302,16 +354,19 @@ class Decoding {
     }
   }
 
-  #fail(found: string, field: Field, struct: StructType, type: ValueType): never {
+  #fail(found: string, field: Field, struct: StructType, type: ValueType): void {
+    if (this.#wrongType) return
     const path = this.#path.filter((step) => typeof step === 'object').map((step) => step.path)
-    throw new DecodeError(
+    this.#wrongType = new DecodeError(
       `json: cannot unmarshal ${found} into Go struct field ${struct.goName}.${[...path, field.path].join('.')} of type ${type.goType}`,
     )
   }
   /** As {@link Decoding.#fail}, where the field is on the path already. */
-  #failItem(value: unknown, field: Field, struct: StructType, item: ValueType): never {
-    if (this.#path.at(-1) === field) this.#path.pop()
-    return this.#fail(jsonWord(value), field, struct, item)
+  #failItem(value: unknown, field: Field, struct: StructType, item: ValueType): void {
+    const isOnPath = this.#path.at(-1) === field
+    if (isOnPath) this.#path.pop()
+    this.#fail(jsonWord(value), field, struct, item)
+    if (isOnPath) this.#path.push(field)
   }
 
   #strictPath(name: string): string {
@@ -324,7 +379,8 @@ class Decoding {
   }
 }
 
-const quantityFormat = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+export const quantityFormat =
+  "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 function isEmpty(value: unknown, type: ValueType): boolean {
   switch (type.kind) {

@@ -15,6 +15,8 @@ const QUALIFIED = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'
 const CONFIG_KEY = '[-._a-zA-Z0-9]+'
 const ENV_NAME = '[-._a-zA-Z][-._a-zA-Z0-9]*'
 const HTTP_HEADER = '[-A-Za-z0-9]+'
+const HTTP_PATH = `[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+`
+const C_IDENTIFIER = '[A-Za-z_][A-Za-z0-9_]*'
 
 const compiled = (pattern: string) => new RegExp(`^(?:${pattern})$`)
 const label = compiled(LABEL)
@@ -26,6 +28,8 @@ const labelValue = compiled(`(${QUALIFIED})?`)
 const configKey = compiled(CONFIG_KEY)
 const envName = compiled(ENV_NAME)
 const httpHeader = compiled(HTTP_HEADER)
+const httpPath = compiled(HTTP_PATH)
+const cIdentifierForm = compiled(C_IDENTIFIER)
 
 const maxLength = (max: number) => `must be no more than ${max} characters`
 const maxBytes = (max: number) => `must be no more than ${max} bytes`
@@ -157,6 +161,13 @@ export const envVarName = (text: string): string[] => [
   ...dotPath(text),
 ]
 
+export const cIdentifier = (text: string): string[] =>
+  cIdentifierForm.test(text)
+    ? []
+    : [
+        `a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'${regexHint(['my_name', 'MY_NAME', 'MyName'], C_IDENTIFIER)}`,
+      ]
+
 export const httpHeaderName = (text: string): string[] =>
   httpHeader.test(text)
     ? []
@@ -193,14 +204,14 @@ export const maskTrailingDash = (prefix: string): string => {
 
 const DOMAIN_PATH_HINT = 'must be a domain-prefixed path (such as "acme.io/foo")'
 /**
- * Returns what is wrong with a domain-prefixed path such as `example.com/name`, the form of names of controllers and
- * finalizers.
+ * Returns which part of a domain-prefixed path is wrong, and why. `example.com/name` is one, the form of names of
+ * controllers.
  */
-export function domainPrefixedPath(text: string): string[] {
+export function domainPrefixedPath(text: string): { value: string; message: string }[] {
   const slash = text.indexOf('/')
   const [domain, path] = slash === -1 ? [text, ''] : [text.slice(0, slash), text.slice(slash + 1)]
-  if (slash === -1 || domain === '' || path === '') return [DOMAIN_PATH_HINT]
-  const messages = dns1123Subdomain(domain)
-  if (!/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(path)) messages.push(`Invalid path ${JSON.stringify(path)}`)
-  return messages
+  if (slash === -1 || domain === '' || path === '') return [{ value: text, message: DOMAIN_PATH_HINT }]
+  const problems = dns1123Subdomain(domain).map((message) => ({ value: domain, message }))
+  const message = `Invalid path (regex used for validation is '${HTTP_PATH}')`
+  return httpPath.test(path) ? problems : [...problems, { value: path, message }]
 }

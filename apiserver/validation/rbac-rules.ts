@@ -3,7 +3,7 @@ import type { V1PolicyRule, V1RoleRef } from '@kubernetes/client-node'
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import { invalid, notSupported, required } from './field-error.ts'
 import type { FieldErrors } from './field-errors.ts'
-import { pathSegmentName } from './names.ts'
+import { dns1123Subdomain, pathSegmentName } from './names.ts'
 
 export const RBAC_GROUP = 'rbac.authorization.k8s.io'
 export const rbacName = (name: string): string[] => pathSegmentName(name)
@@ -79,9 +79,12 @@ export function validateBinding(
       errors.push(notSupported(`${at}.kind`, subject.kind, subjectKinds))
       continue
     }
-    const group = subject.kind === 'ServiceAccount' ? '' : RBAC_GROUP
+    const isAccount = subject.kind === 'ServiceAccount'
+    if (isAccount && subject.name)
+      for (const message of dns1123Subdomain(subject.name)) errors.push(invalid(`${at}.name`, subject.name, message))
+    const group = isAccount ? '' : RBAC_GROUP
     if ((subject.apiGroup ?? '') !== group) errors.push(notSupported(`${at}.apiGroup`, subject.apiGroup ?? '', [group]))
-    if (subject.kind === 'ServiceAccount' && !subject.namespace && !namespaced) errors.push(required(`${at}.namespace`))
+    if (isAccount && !subject.namespace && !namespaced) errors.push(required(`${at}.namespace`))
   }
 }
 

@@ -11,6 +11,7 @@ import { type Decodable, type Decoded, DecodeError, decodeObject } from './decod
 import { invalid, invalidObject } from './field-error.ts'
 import { scanJson } from './json-scanner.ts'
 import { jsonWord } from './json-word.ts'
+import { parseMerging } from './merging-json.ts'
 import { firstErrors } from './strict-errors.ts'
 
 /** The resource that the endpoint takes. */
@@ -112,11 +113,14 @@ export function decodeBody(
     )
   }
   const { fieldValidation = 'Warn' } = options
-  const duplicates =
-    fieldValidation === 'Ignore' || options.text === undefined ? [] : duplicateFields(options.text, body)
+  const duplicates = options.text === undefined ? [] : duplicateFields(options.text, body)
+  const merged =
+    duplicates.length > 0 && !expected.custom
+      ? (parseMerging(options.text!, parseExact) as Record<string, unknown>)
+      : body
   let decoded: Decoded
   try {
-    decoded = decodeObject(expected, body, options.maxValues)
+    decoded = decodeObject(expected, merged, options.maxValues)
   } catch (error) {
     if (error instanceof DecodeError) throw refuse(error.message).atLimit(error.limit)
     throw error
@@ -161,7 +165,7 @@ function otherKind(
   const schema = `io.k8s.api.${packageOf(found.group)}.${found.version}.${found.kind}`
   const known = hasStructType(schema)
   if (!known && found.kind !== 'List') {
-    return `no kind "${found.kind}" is registered for version "${apiVersionOf(found)}" in scheme "pkg/api/legacyscheme/scheme.go:30"`
+    return `no kind "${found.kind}" is registered for version "${apiVersionOf(found)}" in scheme "pkg/runtime/scheme.go:111"`
   }
   if (known) {
     try {

@@ -29,8 +29,9 @@ export function validateWebhookClientConfig(
 
 function validateService({ name, namespace, path: servicePath = '', port = 443 }: Service, path: string): FieldError[] {
   return [
-    ...(name ? [] : [required(`${path}.name`, 'service name is required')]),
-    ...(namespace ? [] : [required(`${path}.namespace`, 'service namespace is required')]),
+    // Upstream takes one for the other, and names the other field.
+    ...(namespace ? [] : [required(`${path}.name`)]),
+    ...(name ? [] : [required(`${path}.namespace`)]),
     ...(port >= 1 && port <= maxPort
       ? []
       : [invalid(`${path}.port`, port, 'port is not valid: must be between 1 and 65535, inclusive')]),

@@ -24,6 +24,11 @@ export const featureGateTable = {
     default: true,
     stage: '',
   },
+  MaxUnavailableStatefulSet: {
+    help: '`maxUnavailable` in the rolling update of a StatefulSet',
+    default: false,
+    stage: 'BETA',
+  },
   PodReadyToStartContainersCondition: {
     help: 'The condition `PodReadyToStartContainers` of pods',
     default: true,

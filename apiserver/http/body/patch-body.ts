@@ -10,6 +10,7 @@ import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { conversionError } from '../../patch/from-unstructured.ts'
 import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from '../../patch/json-patch.ts'
 import { applyMergePatch } from '../../patch/merge-patch.ts'
+import { inOrderOfFields, sortTouched } from '../../patch/patched-text.ts'
 import { strategicMerge } from '../../patch/strategic-merge.ts'
 import { printValue } from '../../patch/structured-merge/go-print.ts'
 import { checkJsonValues } from '../../validation/body-values.ts'
@@ -28,6 +29,8 @@ export interface Patch {
   strictErrors: string[]
   /** Formats the patched document as messages quote it. */
   show(document: unknown): string
+  /** Puts the object, before it is patched, in the order in which messages quote it. */
+  encode(object: Record<string, unknown>): Record<string, unknown>
   /** Unknown fields are told of in their order, not in that of the document. */
   sortsProblems?: boolean
 }
@@ -93,7 +96,7 @@ function readOperation(operation: unknown): JsonPatchOperation {
 const maxOperations = 10_000
 const members = new Set(['op', 'path', 'from', 'value'])
 
-function readJsonPatch(patch: unknown, _schema: string, maxValues: number): Patch {
+function readJsonPatch(patch: unknown, schema: string, maxValues: number): Patch {
   if (patch !== null && !Array.isArray(patch)) {
     throw badRequest(
       `error decoding patch: json: cannot unmarshal ${jsonWord(patch)} into Go value of type []handlers.jsonPatchOp`,
@@ -113,6 +116,7 @@ function readJsonPatch(patch: unknown, _schema: string, maxValues: number): Patc
   return {
     strictErrors: firstErrors(unknown),
     show: (document) => toJson(sortTouched(document, touchedBy(operations))),
+    encode: (object) => inOrderOfFields(object, schema),
     apply(document) {
       try {
         return applyJsonPatch(ofOwnFields(document, operations), operations, maxValues)
@@ -139,13 +143,14 @@ const refused = () =>
     details: {},
   })
 
-function readMergePatch(patch: unknown): Patch {
+function readMergePatch(patch: unknown, schema: string): Patch {
   if (patch === null) throw badRequest('Invalid JSON Patch')
   assertObject(patch, mergePatch)
   return {
     strictErrors: [],
     apply: (document) => applyMergePatch(document, patch),
     show: (document) => toJson(sortTouched(document, patch)),
+    encode: (object) => inOrderOfFields(object, schema),
   }
 }
 
@@ -155,6 +160,7 @@ function readStrategicMergePatch(patch: unknown, schema: string): Patch {
   return {
     strictErrors: [],
     show: () => printValue(patch),
+    encode: (object) => object,
     sortsProblems: true,
     apply(document) {
       const { kind, apiVersion } = document
@@ -178,28 +184,23 @@ function assertObject(patch: unknown, type: string): void {
   )
 }
 
-/** Paths of operations as a tree. */
+/** The paths that operations look into, as a tree. What a test compares is looked into to its end. */
 function touchedBy(operations: readonly JsonPatchOperation[]): JsonMap {
   const tree: JsonMap = {}
-  for (const { path, from } of operations) {
-    for (const pointer of [path ?? '', from ?? '']) {
+  for (const { op, path, from } of operations) {
+    for (const pointer of [path, ...(op === 'copy' || op === 'move' ? [from] : [])]) {
+      const segments = (pointer ?? '').split('/').slice(1)
+      const last = segments.pop()
       let node = tree
-      for (const segment of pointer.split('/').slice(1)) {
+      for (const segment of segments) {
         const next = isMap(own(node, segment)) ? (node[segment] as JsonMap) : {}
         put(node, segment, next)
         node = next
       }
+      if (op === 'test' && last !== undefined && own(node, last) === undefined) put(node, last, null)
     }
   }
   return tree
-}
-
-/** A real server's patch libraries put the keys of objects in order, but only of those they have to look into. */
-function sortTouched(value: unknown, touched: unknown): unknown {
-  if (!isMap(touched) || typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((item, index) => sortTouched(item, own(touched, String(index))))
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(entries.map(([key, entry]) => [key, sortTouched(entry, own(touched, key))]))
 }
 
 /** Makes the error (422) for a patch whose result is not an object of the kind. */

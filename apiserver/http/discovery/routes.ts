@@ -1,6 +1,6 @@
 /** `/api` and `/apis` with what is below them that is no resource. Documents are made once per state of the catalog. */
 import { createHash } from 'node:crypto'
-import { resourceNotFound } from '../../../shared/api/status/status-errors.ts'
+import { methodNotAllowed, resourceNotFound } from '../../../shared/api/status/status-errors.ts'
 import type { Aggregation } from '../../aggregation/aggregation.ts'
 import type { Catalog } from '../../registry/catalog.ts'
 import { assertAcceptable, encodingFor, type Negotiated, parseAccept, unknownShape } from '../encode/negotiation.ts'
@@ -98,7 +98,7 @@ export function discoveryRoutes(catalog: Catalog, aggregation: Aggregation, serv
   return [
     {
       first: 'api',
-      methods: reading,
+      methods: ['GET'],
       paths: {
         '': (exchange) =>
           aggregated(exchange, 'core') ||
@@ -115,7 +115,12 @@ export function discoveryRoutes(catalog: Catalog, aggregation: Aggregation, serv
           if (group === '' || !(catalog.hasGroup(group) || aggregation.hasGroup(group))) return notFound(exchange)
           legacy(exchange, `group ${group}`, (discovered) => apiGroup(discovered, group))
         },
-        '/:group/:version': (exchange, { group = '', version = '' }) => resourceList(exchange, group, version),
+        '/:group/:version': {
+          GET: (exchange, { group = '', version = '' }) => resourceList(exchange, group, version),
+          HEAD: () => {
+            throw methodNotAllowed()
+          },
+        },
       },
     },
   ]

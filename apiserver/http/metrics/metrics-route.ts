@@ -6,7 +6,8 @@ import { buildInfo, featureEnabled, processFamilies } from '../../../shared/metr
 import type { Registry } from '../../registry/registry.ts'
 import { sendText } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
-import { type PathRoutes, reading } from '../routing/paths.ts'
+import { notFound } from '../resources/resource-routes.ts'
+import { endsWithSlash, type PathHandle, type PathRoutes, reading } from '../routing/paths.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 
 export interface MetricsSources {
@@ -32,7 +33,8 @@ export function metricsRoute({ requests, sources, registry, clock, featureGates 
     ]
     sendText(exchange, 200, exposition(families), { 'content-type': contentType })
   }
-  return { first: 'metrics', methods: reading, paths: { '': send } }
+  const path: PathHandle = (exchange) => (endsWithSlash(exchange) ? notFound(exchange) : send(exchange))
+  return { first: 'metrics', methods: reading, paths: { '': path } }
 }
 
 const objects = (registry: Registry): Family => ({

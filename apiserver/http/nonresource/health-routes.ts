@@ -2,7 +2,7 @@ import { ownValue } from '../../../shared/api/json/own-value.ts'
 import { sendText } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
 import { notFound } from '../resources/resource-routes.ts'
-import type { PathRoutes } from '../routing/paths.ts'
+import { endsWithSlash, type PathRoutes } from '../routing/paths.ts'
 
 /** Returns why the server is not healthy; undefined while it is. */
 export type HealthCheck = () => string | undefined
@@ -22,10 +22,10 @@ export function healthRoute(
   return {
     first: name,
     paths: {
-      '': (exchange) => sendAll(exchange, name, { checks, extra }),
+      '': (exchange) => (endsWithSlash(exchange) ? notFound(exchange) : sendAll(exchange, name, { checks, extra })),
       '/*': (exchange, { '*': check = '' }) => {
         const single = ownValue(checks, check)
-        if (!single) return notFound(exchange)
+        if (!single || endsWithSlash(exchange)) return notFound(exchange)
         const failed = single() !== undefined
         sendText(exchange, failed ? 500 : 200, failed ? `internal server error: ${single()}\n` : 'ok')
       },

@@ -1,12 +1,12 @@
 import type { Catalog } from '../../registry/catalog.ts'
 import { sendJson } from '../encode/respond.ts'
-import type { PathHandle, PathRoutes } from '../routing/paths.ts'
+import { type PathHandle, type PathRoutes, reading } from '../routing/paths.ts'
 
 /** The root lists every path that is worth a visit. */
 export function indexRoutes(catalog: Catalog, paths: readonly string[]): PathRoutes[] {
   const send: PathHandle = (exchange) =>
     sendJson(exchange, { status: 200, json: JSON.stringify({ paths: all(catalog, paths) }) })
-  return ['', 'index.html'].map((first) => ({ first, methods: ['GET'], paths: { '': send } }))
+  return ['', 'index.html'].map((first) => ({ first, methods: reading, paths: { '': send } }))
 }
 
 function all(catalog: Catalog, paths: readonly string[]): string[] {

@@ -7,7 +7,8 @@ import type { Catalog } from '../../registry/catalog.ts'
 import type { Forward } from '../aggregation/forward.ts'
 import { baseHeaders, sendAsIs, sendJson, sendNothing } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
-import { type PathRoutes, reading } from '../routing/paths.ts'
+import { notFound } from '../resources/resource-routes.ts'
+import { endsWithSlash, type PathRoutes, reading } from '../routing/paths.ts'
 import { documentHash, type OpenApiPart, openapiParts, openapiV3, openapiV3Index } from './documents.ts'
 import { requestedDocument } from './requested.ts'
 import { openapiV2 } from './v2.ts'
@@ -20,7 +21,7 @@ export function openapiRoute(catalog: Catalog, aggregation: Aggregation, forward
     first: 'openapi',
     methods: reading,
     paths: {
-      '/v2': (exchange) => documents.sendV2(exchange),
+      '/v2': (exchange) => (endsWithSlash(exchange) ? notFound(exchange) : documents.sendV2(exchange)),
       '/v3': (exchange) => documents.sendV3Index(exchange),
       '/v3/*': (exchange, { '*': path = '' }) => documents.sendV3(exchange, path.replace(/\/$/, '')),
     },

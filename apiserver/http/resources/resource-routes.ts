@@ -111,14 +111,16 @@ function definitionOf({ catalog }: ApiContext, target: ResourceTarget): Resource
 
 /** Whether a path with or without namespace fits the resource. */
 function isShaped(
-  { namespaced }: ResourceDefinition,
+  { namespaced, verbs }: ResourceDefinition,
   { namespace, name, subresource, rest, watchPrefix }: ResourceTarget,
 ): boolean {
   const wrongScope = namespaced
     ? name !== undefined && namespace === undefined && !watchPrefix
     : namespace !== undefined
+  // What can only be created has no paths of objects.
+  const hasNoObjects = name !== undefined && onlyCreates(verbs)
   const tooLong = watchPrefix ? subresource !== undefined : rest.length > 0 && !traitsOf(subresource).hasPath
-  return !(wrongScope || tooLong || name?.includes('/'))
+  return !(wrongScope || hasNoObjects || tooLong || name?.includes('/'))
 }
 
 function handlerOf(definition: ResourceDefinition, verb: Verb, { info }: Exchange): Handler {
@@ -135,6 +137,8 @@ function handlerOf(definition: ResourceDefinition, verb: Verb, { info }: Exchang
 function refuseWatch(definition: ResourceDefinition): never {
   throw methodNotSupported(definition, 'watch')
 }
+
+const onlyCreates = (verbs: readonly Verb[] | undefined): boolean => verbs?.length === 1 && verbs[0] === 'create'
 
 const serves = ({ verbs }: ResourceDefinition, verb: Verb): boolean => verbs?.includes(verb) ?? true
 

@@ -52,6 +52,9 @@ export class Roots {
   }
 }
 
+/** The router takes a path with a slash at its end for the one without; some paths of a real server have none. */
+export const endsWithSlash = ({ info }: Exchange): boolean => info.path.endsWith('/')
+
 const handlerOf = (handle: PathHandle): RouteHandlerMethod =>
   asHandler((exchange) => handle(exchange, exchange.reply.request.params as Readonly<Record<string, string>>))
 

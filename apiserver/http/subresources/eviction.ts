@@ -5,6 +5,7 @@ import { toTime } from '../../../shared/clock/timestamp.ts'
 import { reasonFor } from '../../../shared/reasons/reason-table.ts'
 import { decodeStored } from '../../registry/stored-object.ts'
 import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
+import { otherNamespace } from '../../registry/writes/before-create.ts'
 import { terminationReason } from '../../registry/writes/termination-reason.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import { decodeBody } from '../../validation/request-body.ts'
@@ -37,6 +38,7 @@ export async function evictPod(
   const requested = parseWriteOptions(exchange, 'CreateOptions')
   const body = await readEviction(exchange, requested)
   const { namespace, name = '' } = target
+  if (body.metadata.namespace && body.metadata.namespace !== namespace) throw otherNamespace()
   if (body.metadata.name !== name) throw badRequest('name in URL does not match name in Eviction object')
   if (body.deleteOptions?.[unsafe]) {
     const detail = 'can not be set for pod eviction, try after removing the option'

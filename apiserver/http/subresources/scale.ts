@@ -12,6 +12,7 @@ import {
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import { scaleAccess } from '../../apiextensions/scale.ts'
+import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import { applyFields, trackFields } from '../../kind/field-manager.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { ScaleAccess } from '../../kind/scale-access.ts'
@@ -52,6 +53,17 @@ const definition: ResourceDefinition = {
   singular: 'scale',
   namespaced: true,
   schema: 'io.k8s.api.autoscaling.v1.Scale',
+  columns: [
+    { ...nameColumn, format: '' },
+    column('Desired', 'How many replicas are wanted.', { type: 'integer' }),
+    column('Available', 'How many replicas were seen.', { type: 'integer' }),
+    ageColumn,
+  ],
+  cells({ metadata, spec, status }, nowMs) {
+    const { replicas = 0 } = (spec ?? {}) as Scale['spec']
+    const { replicas: seen = 0 } = (status ?? {}) as Scale['status']
+    return [metadata.name, replicas, seen, age(metadata.creationTimestamp, nowMs)]
+  },
   strategy: {},
   example: { metadata: { name: 'example' } },
 }
@@ -60,7 +72,10 @@ export const getScale: Handler = (api, { exchange, definition: resource, target 
   const negotiated = negotiate(exchange.request.headers.accept, false)
   const access = accessOf(resource)
   const stored = api.registry.get({ ...target, definition: resource, name: target.name ?? '', user: exchange.user })
-  sendJson(exchange, answerOf({ api, exchange }, scaleOf(decodeStored(stored), access), negotiated), negotiated)
+  const object = decodeStored(stored)
+  if (access.specReplicas(object) === undefined)
+    throw internalError(`the spec replicas field ${JSON.stringify(access.specReplicasPath)} does not exist`)
+  sendJson(exchange, answerOf({ api, exchange }, scaleOf(object, access), negotiated), negotiated)
 }
 
 export const updateScale: WriteHandler = async (api, context) => {
@@ -89,8 +104,8 @@ export const patchScale: WriteHandler = async (api, context) => {
   return write(api, context, options, (current) => {
     const { fieldValidation, limits } = options
     const { schema } = definition
-    const read = readPatch(type, text, { schema, fieldValidation, maxValues: limits.bodyValues })
-    return patched(definition, current, read, options) as Scale
+    const read = () => readPatch(type, text, { schema, fieldValidation, maxValues: limits.bodyValues })
+    return patched(definition, () => structuredClone(current), read, options) as Scale
   })
 }
 
@@ -200,6 +215,8 @@ function setReplicas(
   { name, access }: { name: string; access: ScaleAccess },
 ): void {
   const replicas = spec?.replicas ?? 0
+  if (replicas === unset)
+    throw badRequest(`the spec replicas field ${JSON.stringify(access.specReplicasPath)} cannot be empty`)
   // Those of a custom resource are refused by the rules of the resource.
   if (replicas < 0 && access === workloadScale) throw negativeReplicas(name, replicas)
   access.setSpecReplicas(object, replicas)
@@ -227,10 +244,11 @@ function answerOf(
   return { status: 200, json, negotiated }
 }
 
+/** Stands for the replicas of a custom resource that has none: a write has to set them. */
+const unset = -2_147_483_648
+
 function scaleOf(object: KubeObject, access: ScaleAccess): Scale {
-  const replicas = access.specReplicas(object)
-  if (replicas === undefined)
-    throw internalError(`the spec replicas field ${JSON.stringify(access.specReplicasPath)} does not exist`)
+  const replicas = access.specReplicas(object) ?? unset
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata
   const selector = access.selector(object)
   return {

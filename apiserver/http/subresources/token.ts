@@ -11,6 +11,7 @@ import { trackFields } from '../../kind/field-manager.ts'
 import type { Lookup } from '../../kind/lookup.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
+import { otherNamespace } from '../../registry/writes/before-create.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -58,6 +59,7 @@ export const requestToken: WriteHandler = async (api, { exchange, definition: ac
   const options = parseWriteOptions(exchange, 'CreateOptions')
   const raw = { bytes: await exchange.smallBody(), contentType: request.headers['content-type'] }
   const object = (await readObject(definition, raw, options)) as TokenRequest
+  if (object.metadata?.namespace && object.metadata.namespace !== namespace) throw otherNamespace()
   const time = toTime(api.clock.now())
   trackFields(definition, undefined, object, { manager: options.fieldManager, subresource: 'token', time })
   const answer = await makeToken(api, object, { definition: accounts, namespace, name, user }, options)

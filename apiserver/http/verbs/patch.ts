@@ -1,8 +1,11 @@
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
+import { parseExact, toJson } from '../../../shared/api/json/exact-json.ts'
 import { StatusError } from '../../../shared/api/status/status-error.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { resetsManagedFields } from '../../patch/managed-fields.ts'
+import type { Decoded } from '../../validation/decoder.ts'
+import { jsonWord } from '../../validation/json-word.ts'
 import { decodeBody } from '../../validation/request-body.ts'
 import type { ApiContext } from '../api-context.ts'
 import { invalidPatch, type Patch, patchMediaType, readPatch } from '../body/patch-body.ts'
@@ -31,8 +34,8 @@ export async function patch(api: ApiContext, { exchange, definition, target }: R
       transform(current) {
         const { fieldValidation, limits } = options
         const { schema } = definition
-        const read = readPatch(type, text, { schema, fieldValidation, maxValues: limits.bodyValues })
-        const object = patched(definition, current!(), read, options)
+        const read = () => readPatch(type, text, { schema, fieldValidation, maxValues: limits.bodyValues })
+        const object = patched(definition, current!, read, options)
         checkName(object.metadata.name, name)
         definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
         return object
@@ -44,34 +47,90 @@ export async function patch(api: ApiContext, { exchange, definition, target }: R
   return { status: 200, json, negotiated }
 }
 
-/** The patch is applied to what a client would see, and the result is read like a body. */
+/** Reads the patch again: what it adds to an object becomes a part of that. */
+type ReadPatch = () => Patch
+
+/**
+ * The patch is applied to what a client would see, and the result is read like a body. `current` makes a copy that may
+ * be changed.
+ */
 export function patched(
   definition: ResourceDefinition,
-  current: KubeObject,
-  { apply, strictErrors, show, sortsProblems }: Patch,
+  current: () => KubeObject,
+  read: ReadPatch,
   { fieldValidation, limits, warn }: ParsedWriteOptions,
 ): KubeObject {
-  const document = apply({ kind: definition.kind, apiVersion: apiVersionOf(definition), ...current })
+  const { kind } = definition
+  const apiVersion = apiVersionOf(definition)
+  const { apply, strictErrors, sortsProblems } = read()
+  const document = apply({ kind, apiVersion, ...current() })
+  // Decoding changes the document: a message quotes another one.
+  const quoted = (): string => {
+    const { apply, show, encode } = read()
+    return show(apply(encode({ kind, apiVersion, ...current() })))
+  }
   const reset = resetsManagedFields(document)
+  const wrongType = typeProblem(definition, document)
+  if (wrongType) throw invalidPatch(quoted(), wrongType)
   try {
-    const decoded = decodeBody(definition, document as Record<string, unknown>, {
-      fieldValidation: 'Warn',
-      maxValues: limits.bodyValues,
-    })
+    const decoded = decodePatched(definition, document as Record<string, unknown>, limits.bodyValues)
     if (reset) decoded.object.metadata.managedFields = []
     if (fieldValidation === 'Ignore') return decoded.object
     const unknown = sortsProblems ? decoded.strictErrors.sort() : decoded.strictErrors
     const problems = [...strictErrors, ...unknown]
     if (problems.length > 0 && fieldValidation === 'Strict') {
-      throw invalidPatch(show(document), `strict decoding error: ${problems.join(', ')}`)
+      throw invalidPatch(quoted(), `strict decoding error: ${problems.join(', ')}`)
     }
     for (const problem of problems) warn(problem)
     return decoded.object
   } catch (error) {
     if (!(error instanceof StatusError) || error.code !== 400) throw error
-    throw invalidPatch(
-      show(document),
-      error.message.replace(/^\S+ in version "[^"]*" cannot be handled as a \S+: /, ''),
-    )
+    const text = quoted()
+    throw invalidPatch(text, firstMistake(definition, text) ?? reasonOf(error))
   }
+}
+
+const reasonOf = ({ message }: StatusError): string =>
+  message.replace(/^\S+ in version "[^"]*" cannot be handled as a \S+: /, '')
+
+/** Returns the first mistake in the order of the quoted text, whose keys are not in the order of the object's. */
+function firstMistake(definition: ResourceDefinition, text: string): string | undefined {
+  if (!text.startsWith('{')) return undefined // a strategic merge patch, which is not quoted as JSON
+  try {
+    decodeBody(definition, parseExact(text) as Record<string, unknown>)
+    return undefined
+  } catch (error) {
+    return error instanceof StatusError && error.code === 400 ? reasonOf(error) : undefined
+  }
+}
+
+function decodePatched(definition: ResourceDefinition, document: Record<string, unknown>, maxValues: number): Decoded {
+  if (definition.custom || document.apiVersion) {
+    return decodeBody(definition, document, { fieldValidation: 'Warn', maxValues })
+  }
+  // Without a version a real server reads the fields of its internal type, which has none of these names.
+  const { kind: _kind, apiVersion: _apiVersion, ...fields } = document
+  const { object } = decodeBody(definition, {}, { maxValues })
+  const strictErrors = Object.keys(fields)
+    .sort()
+    .map((name) => `unknown field ${JSON.stringify(name)}`)
+  return { object, strictErrors }
+}
+
+/** Returns why a patched document says of no type what it is; undefined if it does. */
+function typeProblem({ custom, group, kind: expected }: ResourceDefinition, document: unknown): string | undefined {
+  if (typeof document !== 'object' || document === null) return undefined
+  const { apiVersion, kind } = document as Record<string, unknown>
+  for (const [name, value] of Object.entries({ apiVersion, kind })) {
+    if (value === undefined || value === null || typeof value === 'string') continue
+    const found = `json: cannot unmarshal ${jsonWord(value)} into Go struct field .${name} of type string`
+    return `couldn't get version/kind; json parse error: ${found}`
+  }
+  if (typeof apiVersion === 'string' && apiVersion.split('/').length > 2)
+    return `unexpected GroupVersion string: ${apiVersion}`
+  if (!custom && !apiVersion && kind && kind !== expected) {
+    const name = `no kind ${JSON.stringify(kind)} is registered for the internal version of group`
+    return `${name} ${JSON.stringify(group)} in scheme "pkg/runtime/scheme.go:111"`
+  }
+  return custom && !kind ? `Object 'Kind' is missing in '${toJson(document)}'` : undefined
 }

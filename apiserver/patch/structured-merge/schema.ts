@@ -50,6 +50,9 @@ atomicDeduced.map = { atomic: true, fields: new Map(), element: atomicDeduced }
 export const deduced: Type = { scalar: 'untyped', list: { atomic: true, keys: [], element: atomicDeduced } }
 deduced.map = { atomic: false, fields: new Map(), element: deduced }
 
+/** Data that only its reader knows is owned as a whole. */
+const rawExtension = 'io.k8s.apimachinery.pkg.runtime.RawExtension'
+
 const scalars: Record<string, Scalar> = { integer: 'numeric', number: 'numeric', boolean: 'boolean' }
 
 export class TypeCompiler {
@@ -66,6 +69,7 @@ export class TypeCompiler {
     const type: Type = {} // types refer to themselves: known by name before it is filled
     this.#named.set(name, type)
     const schema = this.#source.schema(name)
+    if (name === rawExtension) return Object.assign(type, atomicDeduced)
     return Object.assign(type, schema ? this.compile(schema, name) : deduced)
   }
 

@@ -38,7 +38,7 @@ export const controllerrevision = resource<ControllerRevision>({
   strategy: {
     validate,
     validateUpdate(object, old, errors) {
-      validate(object, errors)
+      validateNotNegative(object.revision, 'revision', errors)
       validateImmutable(object.data, old.data, 'data', errors)
     },
   },
@@ -63,4 +63,6 @@ function controllerText({ ownerReferences = [] }: ObjectMeta): string {
 function validate({ revision, data }: ControllerRevision, errors: FieldErrors): void {
   validateNotNegative(revision, 'revision', errors)
   if (data === undefined || data === null) errors.push(required('data', 'data is mandatory'))
+  else if (typeof data !== 'object' || Array.isArray(data))
+    errors.push(required('data', 'data must be a valid JSON object'))
 }

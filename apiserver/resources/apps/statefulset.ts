@@ -1,5 +1,6 @@
 import type { V1StatefulSetSpec, V1StatefulSetStatus } from '@kubernetes/client-node'
 import type { Wire } from '../../../shared/api/types.ts'
+import type { FeatureGates } from '../../../shared/config/feature-gates.ts'
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import { resource } from '../../kind/resource-definition.ts'
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
@@ -8,7 +9,7 @@ import { dump } from '../../validation/go-dump.ts'
 import { numberOf, validateIntOrPercent, validateNotMoreThanAll } from '../../validation/int-or-percent.ts'
 import { dns1123Label } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
-import { validateNotNegative } from '../parts/messages.ts'
+import { reject, validateNotNegative } from '../parts/messages.ts'
 import { defaultPodTemplate } from '../parts/pod-template.ts'
 import { type Claim, claimSpecWarnings, defaultClaim, validateClaimSpec } from '../parts/volume-claim.ts'
 import {
@@ -52,6 +53,7 @@ export const statefulset = resource<StatefulSet>({
     statusSchema: 'io.k8s.api.apps.v1.StatefulSetStatus',
     applyDefaults,
     validateSpec,
+    dropGated: dropMaxUnavailable,
     validateLasting(spec, old, errors) {
       if (!deepEqual(lastingPart(spec), lastingPart(old))) errors.push(forbidden('spec', LASTING))
     },
@@ -108,7 +110,13 @@ function applyDefaults({ spec }: StatefulSet): void {
 
 const policies = ['Retain', 'Delete']
 
-function validateSpec(spec: Spec, errors: FieldErrors): void {
+function dropMaxUnavailable({ updateStrategy }: Spec, old: Spec | undefined, gates: FeatureGates): void {
+  const isInUse = old?.updateStrategy?.rollingUpdate?.maxUnavailable !== undefined
+  if (!updateStrategy?.rollingUpdate || gates.MaxUnavailableStatefulSet || isInUse) return
+  updateStrategy.rollingUpdate.maxUnavailable = undefined
+}
+
+function validateSpec(spec: Spec, errors: FieldErrors, old?: Spec): void {
   const management = spec.podManagementPolicy
   if (!management) errors.push(required('spec.podManagementPolicy'))
   else if (management !== 'OrderedReady' && management !== 'Parallel')
@@ -120,11 +128,13 @@ function validateSpec(spec: Spec, errors: FieldErrors): void {
     if (policy !== undefined && !policies.includes(policy))
       errors.push(notSupported(`spec.persistentVolumeClaimRetentionPolicy.${name}`, policy, policies))
   }
+  // Claims and the name of the Service cannot change: an update does not look at them again.
+  for (const [index, claim] of (old ? [] : (spec.volumeClaimTemplates ?? [])).entries())
+    validateClaimSpec(claim.spec, `spec.volumeClaimTemplates[${index}].spec`, errors)
   validateNotNegative(spec.replicas, 'spec.replicas', errors)
   validateNotNegative(spec.minReadySeconds, 'spec.minReadySeconds', errors)
   validateNotNegative(spec.ordinals?.start, 'spec.ordinals.start', errors)
-  for (const [index, claim] of (spec.volumeClaimTemplates ?? []).entries())
-    validateClaimSpec(claim.spec, `spec.volumeClaimTemplates[${index}].spec`, errors)
+  if (!old && spec.serviceName) reject(errors, 'spec.serviceName', spec.serviceName, dns1123Label(spec.serviceName))
   validateSelector(spec.selector, 'statefulset', errors)
   if (validateSelected(spec, errors, { detail: '' }))
     validateLastingTemplate(withClaims(spec), errors, 'activeDeadlineSeconds in StatefulSet is not Supported')
@@ -163,7 +173,7 @@ function validateUpdateStrategy(strategy: NonNullable<Spec['updateStrategy']>, e
       if (maxUnavailable === undefined) return
       validateIntOrPercent(maxUnavailable, `${at}.rollingUpdate.maxUnavailable`, errors)
       if (numberOf(maxUnavailable) === 0)
-        errors.push(invalid(`${at}.rollingUpdate.maxUnavailable`, numberOf(maxUnavailable), 'cannot be 0'))
+        errors.push(invalid(`${at}.rollingUpdate.maxUnavailable`, maxUnavailable, 'cannot be 0'))
       validateNotMoreThanAll(maxUnavailable, `${at}.rollingUpdate.maxUnavailable`, errors)
       return
     }

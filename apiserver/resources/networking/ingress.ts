@@ -4,7 +4,14 @@ import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import { invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { addressWarnings, isAddress } from '../../validation/ip.ts'
-import { dns1123Label, dns1123Subdomain, portName, portNumber, wildcardSubdomain } from '../../validation/names.ts'
+import {
+  dns1123Label,
+  dns1123Subdomain,
+  pathSegmentName,
+  portName,
+  portNumber,
+  wildcardSubdomain,
+} from '../../validation/names.ts'
 import { reject, validateAddress } from '../parts/messages.ts'
 import { plain } from '../parts/plain.ts'
 
@@ -153,8 +160,13 @@ function validateBackend(backend: Backend | undefined, at: string, errors: Field
   if (resource) {
     if (service) errors.push(invalid(at, '', 'cannot set both resource and service backends'))
     else {
-      if (!resource.kind) errors.push(required(`${at}.resource.kind`))
-      if (!resource.name) errors.push(required(`${at}.resource.name`))
+      const { apiGroup } = resource
+      if (apiGroup !== undefined) reject(errors, `${at}.resource.apiGroup`, apiGroup, dns1123Subdomain(apiGroup))
+      for (const field of ['kind', 'name'] as const) {
+        const value = resource[field]
+        if (value) reject(errors, `${at}.resource.${field}`, value, pathSegmentName(value))
+        else errors.push(required(`${at}.resource.${field}`))
+      }
     }
     return
   }

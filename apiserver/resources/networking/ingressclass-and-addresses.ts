@@ -37,8 +37,8 @@ export const ingressclass = plain<IngressClass>({
     },
     validate: validateIngressClass,
     validateUpdate(object, old, errors) {
+      validateImmutable(object.spec?.controller ?? '', old.spec?.controller, 'spec.controller', errors)
       validateIngressClass(object, errors)
-      validateImmutable(object.spec?.controller, old.spec?.controller, 'spec.controller', errors)
     },
   },
   example: { metadata: { name: 'nginx' }, spec: { controller: 'example.com/nginx' } },
@@ -62,14 +62,20 @@ function validateIngressClass({ spec }: IngressClass, errors: FieldErrors): void
       detail: `may not be more than ${MAX_CONTROLLER} bytes`,
     })
   if (!controller) errors.push(required('spec.controller'))
-  else reject(errors, 'spec.controller', controller, domainPrefixedPath(controller))
+  else {
+    for (const { value, message } of domainPrefixedPath(controller))
+      errors.push(invalid('spec.controller', value, message))
+  }
   const parameters = spec?.parameters
   if (!parameters) return
   const at = 'spec.parameters'
   const { apiGroup } = parameters
   if (apiGroup !== undefined) reject(errors, `${at}.apiGroup`, apiGroup, dns1123Subdomain(apiGroup))
-  if (!parameters.kind) errors.push(required(`${at}.kind`))
-  if (!parameters.name) errors.push(required(`${at}.name`))
+  for (const field of ['kind', 'name'] as const) {
+    const value = parameters[field]
+    if (value) reject(errors, `${at}.${field}`, value, pathSegmentName(value))
+    else errors.push(required(`${at}.${field}`))
+  }
   const { scope, namespace } = parameters
   if (scope === undefined) errors.push(required(`${at}.scope`))
   else if (!scopes.includes(scope)) errors.push(notSupported(`${at}.scope`, scope, scopes))
@@ -147,18 +153,44 @@ const servicecidr = plain<WithMeta<V1ServiceCIDR>>({
   hasStatus: true,
   statusKeepsMetadata: true,
   strategy: {
-    validate({ spec }, errors) {
-      const cidrs = spec?.cidrs ?? []
-      if (cidrs.length === 0) errors.push(required('spec.cidrs', 'at least one CIDR required'))
-      if (cidrs.length > 2) errors.push(invalid('spec', spec, 'may only hold up to 2 values'))
-      for (const [index, cidr] of cidrs.entries())
-        for (const problem of cidrProblems(cidr)) errors.push(invalid(`spec.cidrs[${index}]`, cidr, problem))
-    },
+    validate: ({ spec }, errors) => validateNewRanges(spec?.cidrs ?? [], errors),
     validateUpdate(object, old, errors, { subresource }) {
-      if (subresource !== 'status') validateImmutable(object.spec?.cidrs, old.spec?.cidrs, 'spec.cidrs', errors)
+      if (subresource !== 'status') validateRanges(object.spec?.cidrs ?? [], old.spec?.cidrs ?? [], errors)
     },
   },
   example: { metadata: { name: 'more' }, spec: { cidrs: ['10.250.0.0/24'] } },
 })
+
+/** Upstream: validateServiceCIDRSpec. */
+function validateNewRanges(ranges: string[], errors: FieldErrors): void {
+  const field = 'spec.cidrs'
+  if (ranges.length === 0) {
+    errors.push(required(field, 'at least one CIDR required'))
+    return
+  }
+  if (ranges.length > 2) {
+    errors.push(invalid(field, { CIDRs: ranges }, 'may only hold up to 2 values'))
+    return
+  }
+  const count = errors.length
+  for (const [index, range] of ranges.entries()) reject(errors, `${field}[${index}]`, range, cidrProblems(range))
+  const [isFirst6, isSecond6] = ranges.map((range) => range.includes(':'))
+  if (ranges.length < 2 || errors.length > count || isFirst6 !== isSecond6) return
+  const detail = 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64'
+  errors.push(invalid(field, ranges, detail))
+}
+
+/** A second range may be added; nothing else changes. */
+function validateRanges(ranges: string[], old: string[], errors: FieldErrors): void {
+  const detail = 'field is immutable'
+  const isAdded = old.length === 1 && ranges.length === 2
+  if (ranges.length !== old.length && !isAdded) {
+    errors.push(invalid('spec.cidrs', ranges.length > 0 ? ranges : null, detail))
+    return
+  }
+  for (const [index, range] of old.entries())
+    if (ranges[index] !== range) errors.push(invalid(`spec.cidrs[${index}]`, ranges[index], detail))
+  if (isAdded) validateNewRanges(ranges, errors)
+}
 
 export const networking: ResourceDefinition[] = [ingressclass, ipaddress, servicecidr]

@@ -27,6 +27,7 @@ export const runtimeclass = plain<RuntimeClass>({
     warnings: ({ scheduling }) =>
       nodeLabelWarnings(Object.keys(scheduling?.nodeSelector ?? {}), () => 'scheduling.nodeSelector'),
     validateUpdate(object, old, errors) {
+      validate(object, errors)
       validateImmutable(object.handler, old.handler, 'handler', errors)
     },
     allowUnconditionalUpdate: false,

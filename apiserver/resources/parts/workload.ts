@@ -7,6 +7,7 @@ import {
   type Requirement,
 } from '../../../shared/api/selectors/label-selector.ts'
 import type { ObjectMeta, PodTemplateSpec } from '../../../shared/api/types.ts'
+import type { FeatureGates } from '../../../shared/config/feature-gates.ts'
 import { column, wide } from '../../kind/cells.ts'
 import type { Strategy, StrategyContext } from '../../kind/resource-definition.ts'
 import { zeroOf } from '../../validation/decoder.ts'
@@ -57,10 +58,12 @@ interface WorkloadRules<T extends Templated> extends Pick<Strategy<T>, 'validate
   /** The definition of its status, which is empty in a new object. */
   statusSchema: string
   applyDefaults(object: T): void
-  validateSpec(spec: T['spec'], errors: FieldErrors): void
+  validateSpec(spec: T['spec'], errors: FieldErrors, old?: T['spec']): void
   /** What an update may not change. */
   validateLasting?(spec: T['spec'], old: T['spec'], errors: FieldErrors): void
   validateStatus(object: T, old: T, errors: FieldErrors): void
+  /** Removes fields of features that are off, unless the old object has them. */
+  dropGated?(spec: T['spec'], old: T['spec'] | undefined, featureGates: FeatureGates): void
   /** Its name is a part of its pods' names, and may be too long, or have dots. */
   namesPods?: boolean
   /** Whether there are warnings of the template. Default: where the generation has changed. */
@@ -79,14 +82,17 @@ export const workloadStrategy = <T extends Templated>(rules: WorkloadRules<T>) =
     prepareForCreate(object, context) {
       object.status = zeroOf(rules.statusSchema)
       dropDisabled(object, undefined, context)
+      rules.dropGated?.(object.spec, undefined, context.featureGates)
     },
     prepareForUpdate(object, old, context) {
-      if (context.subresource !== 'status') dropDisabled(object, old, context)
+      if (context.subresource === 'status') return
+      dropDisabled(object, old, context)
+      rules.dropGated?.(object.spec, old.spec, context.featureGates)
     },
     validate: ({ spec }, errors) => rules.validateSpec(spec, errors),
     validateUpdate(object, old, errors, { subresource }) {
       if (subresource === 'status') return rules.validateStatus(object, old, errors)
-      rules.validateSpec(object.spec, errors)
+      rules.validateSpec(object.spec, errors, old.spec)
       rules.validateLasting?.(object.spec, old.spec, errors)
     },
     warnings(object, old, { subresource }) {

@@ -4,9 +4,18 @@ import type { KubeObject, ObjectMeta, WithMeta } from '../../../shared/api/types
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { invalid } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dump } from '../../validation/go-dump.ts'
 import { validateTemplateMeta } from '../../validation/object-meta.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
+import {
+  type DeviceClaim,
+  type DeviceClassSpec,
+  validateDeviceClaim,
+  validateDeviceClass,
+} from '../parts/devices/validate-claim.ts'
+import { type ClaimStatus, validateClaimStatus } from '../parts/devices/validate-claim-status.ts'
+import { type SliceSpec, validateSlice } from '../parts/devices/validate-slice.ts'
 import { plain } from '../parts/plain.ts'
 import { validateImmutable } from '../parts/workload.ts'
 
@@ -19,35 +28,37 @@ const nameAndAge = {
   ],
 }
 
-interface Exactly {
-  allocationMode?: string
-  count?: number
-}
-interface Requests {
-  requests?: { exactly?: Exactly; firstAvailable?: Exactly[] }[]
-}
 /** One device, unless another number is asked for. */
-function defaultRequests(devices: Requests | undefined): void {
+function defaultRequests(devices: DeviceClaim | undefined): void {
   for (const { exactly, firstAvailable = [] } of devices?.requests ?? []) {
     for (const request of [...(exactly ? [exactly] : []), ...firstAvailable]) {
       request.allocationMode ||= 'ExactCount'
+      for (const toleration of request.tolerations ?? []) toleration.operator ||= 'Equal'
       if (request.allocationMode === 'ExactCount') request.count ||= 1
     }
   }
 }
 
 interface ResourceClaim extends KubeObject {
-  spec: { devices?: Requests }
-  status?: { allocation?: object; reservedFor?: object[] }
+  spec: { devices?: DeviceClaim }
+  status?: ClaimStatus
 }
+type ResourceClaimTemplate = Omit<WithMeta<V1ResourceClaimTemplate>, 'spec'> & {
+  spec: { metadata?: object; spec: { devices?: DeviceClaim } }
+}
+type DeviceClass = Omit<WithMeta<V1DeviceClass>, 'spec'> & { spec: DeviceClassSpec }
+type ResourceSlice = Omit<WithMeta<V1ResourceSlice>, 'spec'> & { spec: SliceSpec }
 
-const deviceclass = plain<WithMeta<V1DeviceClass>>({
+const deviceclass = plain<DeviceClass>({
   group,
   kind: 'DeviceClass',
   plural: 'deviceclasses',
   ...nameAndAge,
   countsGenerations: true,
-  strategy: { returnsDeletedObject: true },
+  strategy: {
+    returnsDeletedObject: true,
+    validate: ({ spec }, errors) => validateDeviceClass(spec, errors),
+  },
   example: {
     metadata: { name: 'gpu' },
     spec: { selectors: [{ cel: { expression: 'device.driver == "gpu.example.com"' } }] },
@@ -74,9 +85,10 @@ const resourceclaim = plain<ResourceClaim>({
   strategy: {
     applyDefaults: ({ spec }) => defaultRequests(spec.devices),
     returnsDeletedObject: true,
+    validate: ({ spec }, errors) => validateDeviceClaim(spec.devices ?? {}, 'spec.devices', errors),
     validateUpdate(claim, old, errors, { subresource }) {
-      if (subresource !== 'status')
-        validateImmutable(claim.spec, old.spec, 'spec', errors, 'io.k8s.api.resource.v1.ResourceClaimSpec')
+      if (subresource === 'status') validateClaimStatus(claim, old, errors)
+      else validateImmutable(claim.spec, old.spec, 'spec', errors, 'io.k8s.api.resource.v1.ResourceClaimSpec')
     },
   },
   example: {
@@ -85,7 +97,12 @@ const resourceclaim = plain<ResourceClaim>({
   },
 })
 
-const resourceclaimtemplate = plain<WithMeta<V1ResourceClaimTemplate>>({
+function validateTemplate({ spec }: ResourceClaimTemplate, errors: FieldErrors): void {
+  validateTemplateMeta(spec.metadata as Partial<ObjectMeta>, 'spec.metadata', errors)
+  validateDeviceClaim(spec.spec.devices ?? {}, 'spec.spec.devices', errors)
+}
+
+const resourceclaimtemplate = plain<ResourceClaimTemplate>({
   group,
   kind: 'ResourceClaimTemplate',
   plural: 'resourceclaimtemplates',
@@ -94,9 +111,9 @@ const resourceclaimtemplate = plain<WithMeta<V1ResourceClaimTemplate>>({
   strategy: {
     applyDefaults: ({ spec }) => defaultRequests(spec.spec.devices),
     returnsDeletedObject: true,
-    validate: ({ spec }, errors) => validateTemplateMeta(spec.metadata as Partial<ObjectMeta>, 'spec.metadata', errors),
+    validate: validateTemplate,
     validateUpdate(template, old, errors) {
-      validateTemplateMeta(template.spec.metadata as Partial<ObjectMeta>, 'spec.metadata', errors)
+      validateTemplate(template, errors)
       if (deepEqual(template.spec, old.spec)) return
       const { metadata, spec } = template.spec
       const shown = { ...metadata, Spec: dump('io.k8s.api.resource.v1.ResourceClaimSpec', spec) }
@@ -109,7 +126,7 @@ const resourceclaimtemplate = plain<WithMeta<V1ResourceClaimTemplate>>({
   },
 })
 
-const resourceslice = plain<WithMeta<V1ResourceSlice>>({
+const resourceslice = plain<ResourceSlice>({
   group,
   kind: 'ResourceSlice',
   plural: 'resourceslices',
@@ -124,7 +141,7 @@ const resourceslice = plain<WithMeta<V1ResourceSlice>>({
     metadata.name,
     spec.nodeName ?? (spec.allNodes ? '<all>' : '<unset>'),
     spec.driver,
-    spec.pool.name,
+    spec.pool.name ?? '',
     age(metadata.creationTimestamp, nowMs),
   ],
   unsupportedField: (field) => `field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: ${field}`,
@@ -135,6 +152,8 @@ const resourceslice = plain<WithMeta<V1ResourceSlice>>({
   strategy: {
     returnsDeletedObject: true,
     generation: { changed: ({ spec }, old) => !deepEqual(spec, old.spec) },
+    validate: ({ spec }, errors) => validateSlice(spec, undefined, errors),
+    validateUpdate: ({ spec }, old, errors) => validateSlice(spec, old.spec, errors),
     warnings: ({ spec: { driver } }) =>
       driver === driver.toLowerCase()
         ? []

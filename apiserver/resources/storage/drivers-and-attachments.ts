@@ -180,13 +180,9 @@ const csistoragecapacity = plain<WithMeta<V1CSIStorageCapacity>>({
       ...nodeTermWarnings(nodeTopology, 'nodeTopology'),
       ...nodeLabelWarnings(Object.keys(nodeTopology.matchLabels ?? {}), (key) => `nodeTopology.matchLabels.${key}`),
     ],
-    validate({ nodeTopology, storageClassName, capacity }, errors) {
-      validateLabelSelector(nodeTopology as LabelSelector | undefined, 'nodeTopology', errors)
-      reject(errors, 'storageClassName', storageClassName, dns1123Subdomain(storageClassName))
-      if (capacity !== undefined && isNegativeQuantity(capacity))
-        errors.push(invalid('capacity', capacity, NOT_NEGATIVE))
-    },
+    validate: validateCapacity,
     validateUpdate(object, old, errors) {
+      validateCapacity(object, errors)
       validateImmutable(object.nodeTopology, old.nodeTopology, 'nodeTopology', errors)
       validateImmutable(object.storageClassName, old.storageClassName, 'storageClassName', errors)
     },
@@ -194,6 +190,13 @@ const csistoragecapacity = plain<WithMeta<V1CSIStorageCapacity>>({
   },
   example: { metadata: { name: 'disks', namespace: 'default' }, storageClassName: 'disks', capacity: '10Gi' },
 })
+
+function validateCapacity(object: WithMeta<V1CSIStorageCapacity>, errors: FieldErrors): void {
+  const { nodeTopology, storageClassName, capacity } = object
+  validateLabelSelector(nodeTopology as LabelSelector | undefined, 'nodeTopology', errors)
+  reject(errors, 'storageClassName', storageClassName, dns1123Subdomain(storageClassName))
+  if (capacity !== undefined && isNegativeQuantity(capacity)) errors.push(invalid('capacity', capacity, NOT_NEGATIVE))
+}
 
 const ONE_SOURCE = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName'
 const volumeattachment = plain<WithMeta<V1VolumeAttachment>>({
@@ -248,17 +251,13 @@ const volumeattributesclass = plain<WithMeta<V1VolumeAttributesClass>>({
       const finalizers = metadata.finalizers ?? []
       if (!finalizers.includes(PROTECTED)) metadata.finalizers = [...finalizers, PROTECTED]
     },
-    validate({ driverName, parameters }, errors) {
-      if (!driverName) errors.push(required('driverName'))
-      else reject(errors, 'driverName', driverName.toLowerCase(), qualifiedName(driverName.toLowerCase()))
-      if (parameters && '' in parameters) errors.push(invalid('parameters', '', 'field can not be empty.'))
-      if (Object.keys(parameters ?? {}).length === 0)
-        errors.push(required('parameters', 'must contain at least one key/value pair'))
-    },
+    validate: validateAttributes,
     validateUpdate(object, old, errors) {
       if (object.driverName !== old.driverName)
         errors.push(forbidden('driverName', 'updates to driverName are forbidden.'))
-      validateImmutable(object.parameters, old.parameters, 'parameters', errors)
+      if (!deepEqual(object.parameters, old.parameters))
+        errors.push(forbidden('parameters', 'updates to parameters are forbidden.'))
+      validateAttributes(object, errors)
     },
   },
   example: { metadata: { name: 'fast' }, driverName: 'disk.example.com', parameters: { iops: '1000' } },
@@ -271,6 +270,14 @@ export const storage: ResourceDefinition[] = [
   volumeattachment,
   volumeattributesclass,
 ]
+
+function validateAttributes({ driverName, parameters }: WithMeta<V1VolumeAttributesClass>, errors: FieldErrors): void {
+  if (!driverName) errors.push(required('driverName'))
+  else reject(errors, 'driverName', driverName.toLowerCase(), qualifiedName(driverName.toLowerCase()))
+  if (parameters && '' in parameters) errors.push(invalid('parameters', '', 'field can not be empty.'))
+  if (Object.keys(parameters ?? {}).length === 0)
+    errors.push(required('parameters', 'must contain at least one key/value pair'))
+}
 
 function validateAttachment({ spec }: WithMeta<V1VolumeAttachment>, errors: FieldErrors): void {
   validateDriverName(spec.attacher, 'spec.attacher', errors)

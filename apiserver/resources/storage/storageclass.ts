@@ -1,11 +1,10 @@
 import type { V1StorageClass } from '@kubernetes/client-node'
 import type { WithMeta } from '../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
-import { duplicate, forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
+import { duplicate, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { qualifiedName } from '../../validation/names.ts'
 import { repetition } from '../../validation/repetition.ts'
-import { deepEqual } from '../../values/deep-equal.ts'
 import { reject } from '../parts/messages.ts'
 import { nodeLabelWarnings } from '../parts/node-labels.ts'
 import { plain } from '../parts/plain.ts'
@@ -54,13 +53,8 @@ export const storageclass = plain<StorageClass>({
       ),
     validateUpdate(object, old, errors) {
       validate(object, errors)
-      if (!deepEqual(object.parameters ?? {}, old.parameters ?? {}))
-        errors.push(forbidden('parameters', 'updates to parameters are forbidden.'))
-      if (object.provisioner !== old.provisioner)
-        errors.push(forbidden('provisioner', 'updates to provisioner are forbidden.'))
-      if (object.reclaimPolicy !== old.reclaimPolicy)
-        errors.push(forbidden('reclaimPolicy', 'updates to reclaimPolicy are forbidden.'))
-      validateImmutable(object.volumeBindingMode, old.volumeBindingMode, 'volumeBindingMode', errors)
+      for (const field of ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'] as const)
+        validateImmutable(object[field], old[field], field, errors)
     },
   },
   example: { metadata: { name: 'disks' }, provisioner: 'disk.example.com' },

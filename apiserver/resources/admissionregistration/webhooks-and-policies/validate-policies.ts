@@ -211,7 +211,7 @@ interface Mutation {
   jsonPatch?: { expression?: string }
   applyConfiguration?: { expression?: string }
 }
-const mutatingOperations = ['*', 'CREATE', 'UPDATE']
+const mutatingOperations = ['*', 'CONNECT', 'CREATE', 'UPDATE']
 const reinvocations = ['IfNeeded', 'Never']
 const patchTypes = ['ApplyConfiguration', 'JSONPatch']
 export function validateMutatingPolicySpec(

@@ -110,12 +110,38 @@ function withSchedulingOf(old: PodTemplateSpec, template: PodTemplateSpec): PodT
   return { ...old, metadata: { ...old.metadata, labels, annotations }, spec }
 }
 
+/** Returns whether pods of a job that is suspended still run. */
+const isSuspending = ({ status }: Job): boolean =>
+  (status?.active ?? 0) > 0 ||
+  (status?.startTime !== undefined &&
+    !status.conditions?.some(({ type, status }) => type === 'Suspended' && status === 'True'))
+
+/** The resources of containers may change until the job runs. Upstream: validatePodResourceUpdatesOnly. */
+function withResourcesOf(old: PodSpec | undefined, spec: PodSpec | undefined): PodSpec | undefined {
+  if (!old || !spec) return old
+  const taken = { ...old }
+  for (const list of ['containers', 'initContainers'] as const) {
+    const [now, before] = [spec[list], old[list]]
+    if (now?.length !== before?.length) continue
+    if (before)
+      taken[list] = before.map((container, index) =>
+        container.name === now![index]!.name ? { ...container, resources: now![index]!.resources } : container,
+      )
+  }
+  return taken
+}
+
 function validateTemplateUpdate({ spec }: Job, old: Job, errors: FieldErrors): void {
-  const hasNotBegun = old.spec.suspend === true && !old.status?.startTime
-  const before = hasNotBegun ? withSchedulingOf(old.spec.template, spec.template) : old.spec.template
   const { template } = spec
-  if (!deepEqual(template.metadata ?? {}, before.metadata ?? {}))
-    errors.push(invalid('spec.template.metadata', template.metadata ?? {}, 'field is immutable'))
-  if (!deepEqual(template.spec, before.spec))
+  if (old.spec.suspend && !isSuspending(old)) {
+    const before = withResourcesOf(withSchedulingOf(old.spec.template, template).spec, template.spec)
+    if (deepEqual(template.spec, before)) return
     errors.push(invalid('spec.template.spec', dump('io.k8s.api.core.v1.PodSpec', template.spec), 'field is immutable'))
+    return
+  }
+  const before = old.spec.template
+  const isSame = deepEqual(template.metadata ?? {}, before.metadata ?? {}) && deepEqual(template.spec, before.spec)
+  if (isSame) return
+  const shown = dump('io.k8s.api.core.v1.PodTemplateSpec', template)
+  errors.push(invalid('spec.template', shown, 'field is immutable'))
 }

@@ -11,16 +11,15 @@ import {
   appArmorFromAnnotations,
   mergeLabelKeys,
   takeEphemeralContainers,
-  takeResources,
 } from '../../parts/pod-spec/prepare.ts'
 import { podWarnings, statusWarnings } from '../../parts/pod-spec/warnings.ts'
 import { podCells, podColumns, podRowConditions } from './cells.ts'
 import { gracePeriodSeconds } from './graceful-delete.ts'
 import { qosClass } from './qos.ts'
+import { takeResources, validateResize } from './resize.ts'
 import {
   podNameRule,
   validateEphemeralUpdate,
-  validateResize,
   validateStatusUpdate,
   validateUpdate,
   validateWhole,

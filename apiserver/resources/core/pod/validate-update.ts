@@ -14,7 +14,6 @@ import { byName } from '../../parts/pod-spec/by-name.ts'
 import { validateAnnotationUpdates, validatePodAnnotations } from '../../parts/pod-spec/validate-annotations.ts'
 import { validatePodOnly, validatePodSpec } from '../../parts/pod-spec/validate-spec.ts'
 import { validateTolerations } from '../../parts/tolerations.ts'
-import { qosClass } from './qos.ts'
 
 const POD_SPEC = 'io.k8s.api.core.v1.PodSpec'
 const MUTABLE = [
@@ -281,21 +280,5 @@ export function validateEphemeralUpdate(pod: Pod, old: Pod, errors: FieldErrors)
       const [a, b] = [before, now].map((container) => dump(`${CORE}.EphemeralContainer`, container))
       errors.push(forbidden(field, `existing ephemeral containers ${quoted} may not be changed\n${diffValues(a, b)}`))
     }
-  }
-}
-
-export function validateResize(pod: Pod, old: Pod, errors: FieldErrors): void {
-  validateWhole(pod, errors)
-  for (const list of ['containers', 'initContainers'] as const) {
-    for (const [index, container] of (pod.spec[list] ?? []).entries()) {
-      const before = old.spec[list]?.[index]?.resources
-      const gone = Object.keys(before?.limits ?? {}).some((name) => container.resources?.limits?.[name] === undefined)
-      if (gone) {
-        errors.push(forbidden(`spec.${list}[${index}].resources.limits`, 'resource limits cannot be removed'))
-      }
-    }
-  }
-  if (qosClass(pod.spec) !== old.status?.qosClass) {
-    errors.push(invalid('spec', old.status?.qosClass, 'Pod QOS Class may not change as a result of resizing'))
   }
 }

@@ -219,7 +219,8 @@ function validateTraffic(spec: Spec, errors: FieldErrors): void {
   if (internal !== undefined && !trafficPolicies.includes(internal)) {
     errors.push(notSupported('spec.internalTrafficPolicy', internal, trafficPolicies))
   }
-  if (internal === undefined && spec.type !== 'ExternalName') errors.push(required('spec.internalTrafficPolicy'))
+  const needsAddress = spec.type === undefined || ['ClusterIP', 'LoadBalancer', 'NodePort'].includes(spec.type)
+  if (internal === undefined && needsAddress) errors.push(required('spec.internalTrafficPolicy'))
   const distribution = spec.trafficDistribution
   if (distribution !== undefined && !distributions.includes(distribution)) {
     errors.push(notSupported('spec.trafficDistribution', distribution, distributions))

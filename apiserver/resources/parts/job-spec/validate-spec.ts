@@ -2,7 +2,7 @@
 import { invalid, notSupported, required, tooLong } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { domainPrefixedPath } from '../../../validation/names.ts'
-import { reject, validateNotNegative } from '../messages.ts'
+import { validateNotNegative } from '../messages.ts'
 import { validatePodTemplate } from '../pod-template.ts'
 import type { JobSpec } from './job.ts'
 import { validateFailurePolicy, validateSuccessPolicy } from './validate-policies.ts'
@@ -30,7 +30,8 @@ export function validateJobSpec(spec: JobSpec, path: string, errors: FieldErrors
       errors.push(required(field('backoffLimitPerIndex'), 'when maxFailedIndexes is specified'))
   }
   if (spec.managedBy !== undefined) {
-    reject(errors, field('managedBy'), spec.managedBy, domainPrefixedPath(spec.managedBy))
+    const problems = domainPrefixedPath(spec.managedBy)
+    for (const { value, message } of problems) errors.push(invalid(field('managedBy'), value, message))
     if (spec.managedBy.length > MAX_MANAGED_BY) errors.push(tooLong(field('managedBy'), MAX_MANAGED_BY))
   }
   validateCompletionMode(spec, field, errors)

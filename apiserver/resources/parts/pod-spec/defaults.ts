@@ -90,10 +90,28 @@ function defaultHttpGet(action: HTTPGetAction): void {
   action.scheme ||= 'HTTP'
 }
 
+const component = '[a-z0-9]+(?:(?:[._]|__|[-]+)[a-z0-9]+)*'
+const label = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])'
+const domain = `(?:${label}(?:\\.${label})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`
+/** Matches an image's name. Upstream: github.com/distribution/reference. */
+const reference = new RegExp(
+  `^(?:${domain}/)?${component}(?:/${component})*(?::[\\w][\\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$`,
+)
+
+const maxNameLength = 255
+const longestReference = 1024
+/** A digest alone is no name. */
+const identifier = /^[0-9a-f]{64}$/
+const isReference = (image: string): boolean =>
+  image.length <= longestReference &&
+  reference.test(image) &&
+  !identifier.test(image) &&
+  image.split('@')[0]!.replace(/:[^/]*$/, '').length <= maxNameLength
+
 /** `latest` or no tag at all: look each time. */
 export function pullPolicy(image: string): string {
   // Upstream cannot parse it, and finds no tag.
-  if (image === '') return 'IfNotPresent'
+  if (!isReference(image)) return 'IfNotPresent'
   const [name = '', digest] = image.split('@')
   const tag = /:([^/:]+)$/.exec(name)?.[1] ?? (digest === undefined ? 'latest' : undefined)
   return tag === 'latest' ? 'Always' : 'IfNotPresent'

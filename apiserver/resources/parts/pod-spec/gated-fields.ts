@@ -40,8 +40,10 @@ const gatedFields: GatedField[] = [
     inUse: (spec) => allContainers(spec).some(({ lifecycle }) => lifecycle?.stopSignal !== undefined),
     drop(spec) {
       for (const container of allContainers(spec)) {
-        delete container.lifecycle?.stopSignal
-        if (container.lifecycle && Object.keys(container.lifecycle).length === 0) delete container.lifecycle
+        // An empty lifecycle that a client sends stays.
+        if (container.lifecycle?.stopSignal === undefined) continue
+        delete container.lifecycle.stopSignal
+        if (Object.keys(container.lifecycle).length === 0) delete container.lifecycle
       }
     },
   },

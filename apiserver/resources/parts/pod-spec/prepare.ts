@@ -1,6 +1,5 @@
 /** What happens to a pod between its body and its validation. */
-import type { Container, Pod } from '../../../../shared/api/types.ts'
-import { byName } from './by-name.ts'
+import type { Pod } from '../../../../shared/api/types.ts'
 import { APP_ARMOR_PREFIX, hasPrefix } from './validate-annotations.ts'
 
 /** The old annotations become the fields that replaced them. */
@@ -62,23 +61,7 @@ export function takeEphemeralContainers(pod: Pod, old: Pod): void {
   pod.spec = { ...old.spec, ephemeralContainers: pod.spec.ephemeralContainers }
 }
 
-/** `/resize` changes resources and resize policies of containers, by name. */
-export function takeResources(pod: Pod, old: Pod): void {
-  keepMetadata(pod, old)
-  const withResources = (list: Container[] | undefined, before: Container[] | undefined) => {
-    const known = byName(list)
-    return before?.map((container) => {
-      const asked = known.get(container.name)
-      if (!asked) return container
-      return { ...container, resources: asked.resources, resizePolicy: asked.resizePolicy ?? container.resizePolicy }
-    })
-  }
-  const { containers, initContainers } = pod.spec
-  pod.spec = { ...old.spec, containers: withResources(containers, old.spec.containers) ?? [] }
-  if (old.spec.initContainers) pod.spec.initContainers = withResources(initContainers, old.spec.initContainers)
-}
-
-function keepMetadata(pod: Pod, old: Pod): void {
+export function keepMetadata(pod: Pod, old: Pod): void {
   pod.metadata = {
     ...old.metadata,
     resourceVersion: pod.metadata.resourceVersion,

@@ -53,7 +53,10 @@ function validatePodAffinityTerm(term: PodAffinityTerm, path: string, errors: Fi
   reject(errors, `${path}.topologyKey`, term.topologyKey, qualifiedName(term.topologyKey))
 }
 
-function validateLabelKeys(term: PodAffinityTerm, path: string, errors: FieldErrors): void {
+type LabelKeys = Pick<PodAffinityTerm, 'matchLabelKeys' | 'mismatchLabelKeys' | 'labelSelector'>
+
+/** Upstream: ValidateMatchLabelKeysAndMismatchLabelKeys. */
+function validateLabelKeys(term: LabelKeys, path: string, errors: FieldErrors): void {
   const { matchLabelKeys = [], mismatchLabelKeys = [], labelSelector } = term
   for (const [list, keys] of [
     ['matchLabelKeys', matchLabelKeys],
@@ -64,6 +67,14 @@ function validateLabelKeys(term: PodAffinityTerm, path: string, errors: FieldErr
       continue
     }
     for (const [index, key] of keys.entries()) reject(errors, `${path}.${list}[${index}]`, key, qualifiedName(key))
+  }
+  // The selector of a pod has the keys by now, once; a key that it had before stands there twice.
+  const selected = new Set(Object.keys(labelSelector?.matchLabels ?? {}))
+  for (const { key } of labelSelector?.matchExpressions ?? []) {
+    const place = matchLabelKeys.lastIndexOf(key)
+    if (place >= 0 && selected.has(key))
+      errors.push(invalid(`${path}[${place}]`, key, 'exists in both matchLabelKeys and labelSelector'))
+    selected.add(key)
   }
   const mismatched = new Set(mismatchLabelKeys)
   for (const [index, key] of matchLabelKeys.entries()) {
@@ -78,55 +89,36 @@ function validateLabelKeys(term: PodAffinityTerm, path: string, errors: FieldErr
 const whenUnsatisfiable = ['DoNotSchedule', 'ScheduleAnyway']
 const policies = ['Honor', 'Ignore']
 
-export function validateTopologySpread(
-  constraints: NonNullable<PodSpec['topologySpreadConstraints']>,
-  path: string,
-  errors: FieldErrors,
-): void {
-  const seen = new Set<string>()
+type Spread = NonNullable<PodSpec['topologySpreadConstraints']>[number]
+
+export function validateTopologySpread(constraints: readonly Spread[], path: string, errors: FieldErrors): void {
   for (const [index, constraint] of constraints.entries()) {
     const at = `${path}[${index}]`
-    const {
-      maxSkew,
-      topologyKey,
-      whenUnsatisfiable: action,
-      minDomains,
-      matchLabelKeys = [],
-      labelSelector,
-    } = constraint
+    const { maxSkew, topologyKey, whenUnsatisfiable: action, minDomains, matchLabelKeys, labelSelector } = constraint
     if (maxSkew <= 0) errors.push(invalid(`${at}.maxSkew`, maxSkew, 'must be greater than zero'))
     if (!topologyKey) errors.push(required(`${at}.topologyKey`, 'can not be empty'))
     if (!whenUnsatisfiable.includes(action))
       errors.push(notSupported(`${at}.whenUnsatisfiable`, action, whenUnsatisfiable))
-    const pair = `{${topologyKey}, ${action}}`
-    if (seen.has(pair))
+    const pair = pairOf(constraint)
+    if (constraints.slice(index + 1).some((other) => pairOf(other) === pair))
       errors.push({
         type: 'FieldValueDuplicate',
         field: `${at}.{topologyKey, whenUnsatisfiable}`,
         value: pair,
         detail: '',
       })
-    seen.add(pair)
     validateMinDomains(minDomains, action, `${at}.minDomains`, errors)
     for (const name of ['nodeAffinityPolicy', 'nodeTaintsPolicy'] as const) {
       const policy = constraint[name]
       if (policy !== undefined && !policies.includes(policy))
         errors.push(notSupported(`${at}.${name}`, policy, policies))
     }
-    const expressed = new Set(labelSelector?.matchExpressions?.map(({ key }) => key))
-    for (const [keyIndex, key] of matchLabelKeys.entries()) {
-      const field = `${at}.matchLabelKeys[${keyIndex}]`
-      reject(errors, field, key, qualifiedName(key))
-      if (labelSelector?.matchLabels?.[key] !== undefined || expressed.has(key)) {
-        errors.push(invalid(field, key, 'exists in both matchLabelKeys and labelSelector'))
-      }
-    }
-    if (matchLabelKeys.length > 0 && !labelSelector) {
-      errors.push(forbidden(`${at}.matchLabelKeys`, 'must not be specified when labelSelector is not set'))
-    }
+    validateLabelKeys({ matchLabelKeys, labelSelector }, at, errors)
     validateLabelSelector(labelSelector, `${at}.labelSelector`, errors)
   }
 }
+
+const pairOf = ({ topologyKey, whenUnsatisfiable: action }: Spread): string => `{${topologyKey}, ${action}}`
 
 function validateMinDomains(minDomains: number | undefined, action: string, field: string, errors: FieldErrors): void {
   if (minDomains === undefined) return
