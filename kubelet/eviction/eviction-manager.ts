@@ -155,7 +155,8 @@ export class EvictionManager {
     const { resource } = signals[threshold.signal]
     const node = nodeReference(nodeName)
     events.event(node, 'Warning', 'EvictionThresholdMet', `Attempting to reclaim ${resource}`)
-    if (await this.#reclaim(threshold.signal)) return false
+    const reclaim = this.#options.reclaim?.(threshold.signal)
+    if (reclaim && (await this.#isEnough(reclaim))) return false
     const pods = [...activePods()]
     const usageOf = await this.#options.usageOf(pods)
     for (const pod of rankForEviction(pods, resource, usageOf)) {
@@ -173,10 +174,8 @@ export class EvictionManager {
   }
 
   /** True if no pod need be evicted: enough was freed without. */
-  async #reclaim(signal: Signal): Promise<boolean> {
+  async #isEnough(reclaim: () => Promise<void>): Promise<boolean> {
     const { config, onError } = this.#options
-    const reclaim = this.#options.reclaim?.(signal)
-    if (!reclaim) return false
     try {
       await reclaim()
     } catch (error) {

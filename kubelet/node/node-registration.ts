@@ -65,7 +65,9 @@ export class NodeRegistration {
 
   async #createOrAdopt(): Promise<Node> {
     const { client, clock, facts } = this.#options
-    const object = nodeObject({ ...facts(), images: await this.#images(), nowMs: clock.now() })
+    // Without images nothing is awaited: the first request of a node is its registration.
+    const images = this.#options.images && (await this.#images())
+    const object = nodeObject({ ...facts(), images, nowMs: clock.now() })
     try {
       const created = await client.create<Node>(nodes, object)
       this.#reportedAtMs = clock.monotonic()
@@ -90,7 +92,7 @@ export class NodeRegistration {
   async #writeStatus(previous: Node, always: boolean, problems: string[] = []): Promise<Node> {
     const { client, clock } = this.#options
     const facts = this.#options.facts()
-    const images = await this.#images()
+    const images = this.#options.images && (await this.#images())
     const input = { ...facts, images, problems: [...facts.problems, ...problems], nowMs: clock.now(), previous }
     const status = nodeStatus(input)
     // A merge patch removes what is null.

@@ -54,7 +54,7 @@ t.test(
     const takeSpec = ({ serviceAccountName }: PodSpec) => serviceAccountName
     // @ts-expect-error
     t.notOk(takeSpec(trimmed.spec))
-    const takeContainer = ({ image }: Container) => image
+    const takeContainer = ({ stdinOnce }: Container) => stdinOnce
     // @ts-expect-error
     t.notOk(takeContainer(trimmed.spec.containers[0]!))
     const takeStatus = (status: Pod['status']) => status?.qosClass
