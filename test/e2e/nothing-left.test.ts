@@ -111,11 +111,11 @@ const groupsBelow = (folder: string): number =>
     .filter((name) => entriesOf(join(folder, name)).length > 0)
     .reduce((sum, name) => sum + 1 + groupsBelow(join(folder, name)), 0)
 
-const filesBelow = (folder: string): number => {
+const filesBelow = (folder: string): string[] => {
   try {
-    return readdirSync(folder, { recursive: true }).length
+    return readdirSync(folder, { recursive: true }).map(String).sort()
   } catch {
-    return -1 // it changed meanwhile
+    return [] // it changed meanwhile
   }
 }
 
