@@ -15,9 +15,9 @@ import {
   type Row,
   rowHeight,
 } from '../views/timeline/geometry.ts'
-import { nameWidth } from '../views/timeline/lane.ts'
+import { addressOf, nameWidth } from '../views/timeline/lane.ts'
 import { shorten } from '../views/timeline/shorten.ts'
-import { noteX, scaleFor } from '../views/timeline/timeline.ts'
+import { hasNote, noteX, scaleFor } from '../views/timeline/timeline.ts'
 
 export interface Scene {
   rows: readonly Row[]
@@ -81,13 +81,14 @@ class Painter {
       this.box('raised', 0, top, width, rowHeight)
       this.#text(shorten(label, width - 12), { x: 6, y: top + 15, font: `600 12px ${font}` })
       const x = noteX(row)
-      if (row.note) this.#text(shorten(row.note, width - x), { x, y: top + 15, font: `11px ${font}`, colour: 'soft' })
+      if (hasNote(row, width))
+        this.#text(shorten(row.note ?? '', width - x), { x, y: top + 15, font: `11px ${font}`, colour: 'soft' })
       return
     }
     const y = top + (rowHeight - barHeight) / 2
     this.#text(shorten(label, nameWidth(pod, scale)), { x: 14, y: top + 15, font: `12px ${font}` })
     const beside = { x: scale.left - 6, y: top + 15, font: `11px ${font}`, colour: 'soft' }
-    if (pod.ip) this.#text(pod.ip, { ...beside, align: 'right' })
+    this.#text(addressOf(pod, scale), { ...beside, align: 'right' })
     for (const { kind, x, width: w, part } of barsOf(pod, scale, nowMs)) {
       const [barY, height] = part === 'whole' ? [y, barHeight] : [y + 3, barHeight - 6]
       this.box(kind, x, barY, w, height)

@@ -8,6 +8,9 @@ import type { Row } from '../views/timeline/geometry.ts'
 
 const page = 100
 
+/** Columns that only a wide page has; the pane of a pod says the same. */
+const wide: ReadonlySet<string> = new Set(['Address', 'Images', 'Lost requests'])
+
 interface Props {
   rows: readonly Row[]
   onSelect(pod: PodStory): void
@@ -27,7 +30,7 @@ export function PodTable({ rows, onSelect }: Props): JSX.Element {
         h(
           'tr',
           null,
-          heads.map((name) => h('th', { scope: 'col' }, name)),
+          heads.map((name) => h('th', { scope: 'col', class: wide.has(name) ? 'wide' : undefined }, name)),
         ),
       ),
       h(
@@ -42,9 +45,9 @@ export function PodTable({ rows, onSelect }: Props): JSX.Element {
             h('td', null, state),
             h('td', { class: 'num' }, clockOf(pod.goneMs ?? last?.startMs ?? 0)),
             h('td', null, pod.node),
-            h('td', null, pod.ip),
-            h('td', null, h('bdi', null, pod.images.join(', '))),
-            h('td', { class: 'num' }, lostCount(pod, losses) || ''),
+            h('td', { class: 'wide' }, pod.ip),
+            h('td', { class: 'wide' }, h('bdi', null, pod.images.join(', '))),
+            h('td', { class: 'num wide' }, lostCount(pod, losses) || ''),
             h('td', null, pod.deaths.at(-1)?.verdict ?? ''),
           ])
         }),

@@ -42,11 +42,12 @@ export function Lane(props: LaneProps): JSX.Element {
   const grace = graceOf(pod, scale)
   const marks = marksOf(allMarks(pod, row.losses), scale)
   const chip = chipOf(pod, scale, nowMs, marks)
+  const address = addressOf(pod, scale)
   const frame = { x: 0, y: top, width, height: rowHeight }
   return h('g', { key: row.key, class: 'row', 'data-pod': pod.name, onClick: onSelect && (() => onSelect(pod)) }, [
     h('rect', { ...frame, ...(isSelected ? { class: 'selected' } : { fill: 'transparent' }) }),
     h('text', { x: 14, y: top + 15 }, [h('title', null, pod.name), shorten(row.label, nameWidth(pod, scale))]),
-    pod.ip ? h('text', { class: 'soft', x: scale.left - 6, y: top + 15, 'text-anchor': 'end' }, pod.ip) : null,
+    address ? h('text', { class: 'soft', x: scale.left - 6, y: top + 15, 'text-anchor': 'end' }, address) : null,
     ...barsOf(pod, scale, nowMs).flatMap((bar) => barOf(bar, pod, y)),
     ...bandsOf(row, scale, nowMs).map((band) => bandOf(band, top, isNodeNamed ? undefined : marks)),
     grace && h('rect', { class: 'grace', 'data-bar': 'grace', ...grace, y: y - 2.5, height: barHeight + 5, rx: 3 }),
@@ -62,9 +63,17 @@ export function Lane(props: LaneProps): JSX.Element {
   ])
 }
 
+/** A label that is narrower than this has room for the name alone. */
+const leastForAddress = 200
+
+/** Returns the address that stands beside the pod's name; empty where there is no room. */
+export const addressOf = ({ ip }: PodStory, { left }: TimeScale): string => (left < leastForAddress ? '' : ip)
+
 /** Returns the room for a pod's name beside its address. */
-export const nameWidth = ({ ip }: PodStory, { left }: TimeScale): number =>
-  left - 24 - (ip ? ip.length * labelLetter + 4 : 0)
+export function nameWidth(pod: PodStory, scale: TimeScale): number {
+  const { length } = addressOf(pod, scale)
+  return scale.left - 24 - (length > 0 ? length * labelLetter + 4 : 0)
+}
 
 function barOf({ kind, x, width, part, title }: Bar, pod: PodStory, y: number): (JSX.Element | null)[] {
   const [barY, height] = part === 'whole' ? [y, barHeight] : [y + 3, barHeight - 6]

@@ -83,12 +83,16 @@ const hatchPatterns = (): JSX.Element[] =>
 const strongLetter = 7.4
 /** Returns where the note of a heading begins. */
 export const noteX = ({ label }: Row): number => 6 + label.length * strongLetter + 10
+/** Says whether a heading has a note, and room for a part of it. */
+export const hasNote = (row: Row, width: number): boolean => !!row.note && width - noteX(row) > 80
 
 const Heading = (row: Row, top: number, width: number): JSX.Element =>
   h('g', { key: row.key }, [
     h('rect', { class: 'group', x: 0, y: top, width, height: rowHeight }),
     h('text', { class: 'strong', x: 6, y: top + 15 }, shorten(row.label, width - 12)),
-    row.note ? h('text', { class: 'soft', x: noteX(row), y: top + 15 }, shorten(row.note, width - noteX(row))) : null,
+    hasNote(row, width)
+      ? h('text', { class: 'soft', x: noteX(row), y: top + 15 }, shorten(row.note ?? '', width - noteX(row)))
+      : null,
   ])
 
 /** Draws the axis and the strip of requests above the lanes. */
