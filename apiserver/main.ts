@@ -4,6 +4,7 @@ import { serverProgramOptions, startServerProgram } from '../cluster/server-prog
 import { realClock } from '../shared/clock/real-clock.ts'
 import { electionOptions } from '../shared/config/election-options.ts'
 import { helpText, type Program } from '../shared/config/help.ts'
+import { loopOptions } from '../shared/config/loop-options.ts'
 import { ConfigError, option } from '../shared/config/option.ts'
 import { flag } from '../shared/config/option-types.ts'
 import { resolveOptions } from '../shared/config/resolve.ts'
@@ -17,7 +18,7 @@ const program = {
   options: {
     ...serverProgramOptions,
     controllers: apiServerOptions.controllers,
-    nodeMonitorGracePeriod: apiServerOptions.nodeMonitorGracePeriod,
+    ...loopOptions,
     clusterCidr: apiServerOptions.clusterCidr,
     scheduler: option(flag, { default: true, help: 'Run the scheduler; without it pods stay Pending' }),
     ...electionOptions,

@@ -1,6 +1,7 @@
 import { controllers } from '../shared/config/controller-names.ts'
 import { controlPlaneEndpointOption } from '../shared/config/endpoint-option.ts'
 import { featureGatesOption } from '../shared/config/feature-gates.ts'
+import { loopOptions } from '../shared/config/loop-options.ts'
 import { type OptionType, option } from '../shared/config/option.ts'
 import {
   cidr,
@@ -86,10 +87,7 @@ export const apiServerOptions = {
       help: 'How long the records of terminations are kept (default: 1h; in a file or etcd 7 days)',
     },
   ),
-  nodeMonitorGracePeriod: option(duration, {
-    default: 50_000,
-    help: 'How long a node may be silent until it counts as lost',
-  }),
+  ...loopOptions,
   clusterCidr: option(orNone(cidr), {
     default: '',
     help: 'Range out of which each node gets 256 addresses for its pods (default: none; with --network pod one that is free)',

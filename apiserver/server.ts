@@ -28,6 +28,7 @@ import { createKubeletProxy } from './http/proxy/kubelet-proxy.ts'
 import { isServed } from './http/resources/resource-routes.ts'
 import { Roots } from './http/routing/paths.ts'
 import { type Listener, Transport } from './http/transport.ts'
+import { UsageMeter } from './http/usage/usage-meter.ts'
 import { Faults } from './instruments/faults.ts'
 import { Journal } from './instruments/journal.ts'
 import { Snapshots } from './instruments/snapshot.ts'
@@ -148,6 +149,7 @@ function contextOf({
     clock,
     log,
     kubelet,
+    usage: new UsageMeter(kubelet, clock),
     access: authorization.access,
     tokens,
     instruments: { journal, faults: new Faults(), snapshots: new Snapshots(storage, engine.serviceClaims), time },

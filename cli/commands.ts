@@ -56,6 +56,10 @@ export const commands: Readonly<Record<string, Entry>> = {
   export: { summary: 'make a picture or a page of a record', load: () => import('./export/index.ts') },
   fault: { summary: 'make requests fail on purpose', load: () => import('./instruments/fault.ts') },
   clock: { summary: "print the cluster's own time", load: () => import('./instruments/clock.ts') },
+  metrics: {
+    summary: 'set what pods use, for kubectl top and autoscalers',
+    load: () => import('./instruments/metrics.ts'),
+  },
   apiserver: {
     summary: 'run an API server alone, also several on one etcd',
     load: () => import('./programs/apiserver.ts'),

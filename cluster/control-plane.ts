@@ -17,14 +17,17 @@ import type { ElectionFlags } from '../shared/config/election-options.ts'
 import type { ElectionSettings } from '../shared/config/election-settings.ts'
 import type { FeatureGates } from '../shared/config/feature-gates.ts'
 import { readInputText } from '../shared/config/input.ts'
+import type { LoopFlags } from '../shared/config/loop-options.ts'
 import { ConfigError } from '../shared/config/option.ts'
 import type { InjectedAnswer, InjectedRequest } from '../shared/http/injected-request.ts'
 import type { Logger } from '../shared/log/log.ts'
 import type { ClusterPki } from '../shared/pki/cluster-pki.ts'
 import { checkTypes } from './check-types.ts'
+import { injectedPaths } from './injected-paths.ts'
+import { loopSettings } from './loop-settings.ts'
 import { foldersIn } from './volume-folders.ts'
 
-export interface ControlPlaneOptions extends Partial<Limits>, Partial<ElectionFlags>, EtcdFiles {
+export interface ControlPlaneOptions extends Partial<Limits>, Partial<ElectionFlags>, Partial<LoopFlags>, EtcdFiles {
   host: string
   /** 0 takes a free one. */
   port: number
@@ -37,8 +40,6 @@ export interface ControlPlaneOptions extends Partial<Limits>, Partial<ElectionFl
   kubeletCertificateAuthority?: string
   /** Milliseconds that the records of terminations are kept; less than 0: the engine of the storage decides. */
   terminationTtl?: number
-  /** Milliseconds that a node may be silent. */
-  nodeMonitorGracePeriod?: number
   /** The range out of which each node gets one for its pods. Absent or empty: they get none. */
   clusterCidr?: string
   scheduler: boolean
@@ -98,7 +99,7 @@ const nodeUser = (name: string): User => ({
 
 /** An API server with its controllers in one process; the controllers know nothing of it but a client. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { host, pki, clock, log, controllers: chosen, clusterCidr } = options
+  const { host, pki, clock, log, controllers: chosen } = options
   const election = await electionFor(options)
   const storage = await openFor(options)
   const server = await startApiServer({
@@ -134,9 +135,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       chosen: chosen || undefined,
       election,
       termClient: ({ leader }) => server.client(controllerManager, { exact: true, leader }),
-      featureGates: options.featureGates,
-      nodeMonitorGraceMs: options.nodeMonitorGracePeriod,
-      clusterCidr,
+      paths: injectedPaths((request) => server.inject(controllerManager, request)),
+      ...loopSettings(options),
       ca: pki.ca,
       requestHeaderCa: pki.frontProxyCa.cert,
       serverUrl: options.controlPlaneEndpoint || options.joinUrl || url,

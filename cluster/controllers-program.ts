@@ -20,23 +20,24 @@ import { Undo } from '../shared/concurrency/undo.ts'
 import type { ElectionFlags } from '../shared/config/election-options.ts'
 import { electionOf } from '../shared/config/election-settings.ts'
 import type { FeatureGates } from '../shared/config/feature-gates.ts'
+import type { LoopFlags } from '../shared/config/loop-options.ts'
 import { type Check, healthOf } from '../shared/http/health-checks.ts'
 import { startHealthServer } from '../shared/http/health-server.ts'
 import type { Log } from '../shared/log/log.ts'
 import { awaitServer } from './await-server.ts'
 import { checkTypes } from './check-types.ts'
 import { explainListening } from './explain-listening.ts'
+import { loopSettings } from './loop-settings.ts'
 import { pem, type SigningFiles, signingCa } from './signing-ca.ts'
 import { foldersIn } from './volume-folders.ts'
 
-export interface ControllersProgramOptions extends Partial<ElectionFlags>, SigningFiles {
+export interface ControllersProgramOptions extends Partial<ElectionFlags>, LoopFlags, SigningFiles {
   access: ClusterAccess
   /** URLs of servers that are asked in turn. Empty: the one of `access`. */
   servers: readonly string[]
   controllers: readonly string[]
   scheduler: boolean
   featureGates: FeatureGates
-  nodeMonitorGracePeriod: number
   clusterCidr: string
   /** A PEM file; empty: the CA of `access`. */
   rootCaFile: string
@@ -75,9 +76,11 @@ export async function startControllersProgram(options: ControllersProgramOptions
     resources,
     scheduler: options.scheduler,
     chosen: options.controllers,
-    featureGates: options.featureGates,
-    nodeMonitorGraceMs: options.nodeMonitorGracePeriod,
-    clusterCidr: options.clusterCidr,
+    paths: {
+      get: (path: string) => client.document(path),
+      put: (path: string, object: object) => client.put(path, object),
+    },
+    ...loopSettings(options),
     ca,
     rootCa: options.rootCaFile ? pem('--root-ca-file', options.rootCaFile) : options.access.ca,
     checkTypes,

@@ -4,6 +4,7 @@ import { apiServerOptions } from '../apiserver/options.ts'
 import { createMovableClock } from '../shared/clock/movable-clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { endpointHosts } from '../shared/config/endpoint-option.ts'
+import type { LoopFlags } from '../shared/config/loop-options.ts'
 import { option, type Values } from '../shared/config/option.ts'
 import { path, subdomain, text } from '../shared/config/option-types.ts'
 import { configOption, type Resolved } from '../shared/config/resolve.ts'
@@ -15,7 +16,14 @@ import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
 import { type ControlPlane, type ControlPlaneOptions, firstAddress, startControlPlane } from './control-plane.ts'
 import { explainListening } from './explain-listening.ts'
 
-const { controllers: _, nodeMonitorGracePeriod: _grace, clusterCidr: _range, ...ofServer } = apiServerOptions
+const {
+  controllers: _controllers,
+  clusterCidr: _clusterCidr,
+  nodeMonitorGracePeriod: _gracePeriod,
+  horizontalPodAutoscalerSyncPeriod: _syncPeriod,
+  horizontalPodAutoscalerDownscaleStabilization: _stabilization,
+  ...ofServer
+} = apiServerOptions
 
 /** Defines the options of an API server that has no state folder of its own. */
 export const serverProgramOptions = {
@@ -55,7 +63,7 @@ export interface ServerProgram {
 /** Starts an API server with the loops that are chosen, and writes kubeconfigs for its clients. */
 export async function startServerProgram(
   resolved: Pick<Resolved<typeof serverProgramOptions>, 'origins' | 'file'> & { values: ServerValues },
-  loops: Pick<ControlPlaneOptions, 'controllers' | 'scheduler' | 'nodeMonitorGracePeriod' | 'clusterCidr'>,
+  loops: Pick<ControlPlaneOptions, 'controllers' | 'scheduler' | 'clusterCidr' | keyof LoopFlags>,
 ): Promise<ServerProgram> {
   const { values } = resolved
   const { host, serviceCidr, certDir, nodeName, logLevel, tlsSan, controlPlaneEndpoint } = values

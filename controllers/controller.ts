@@ -18,6 +18,12 @@ export interface ControllerContext {
   log: Log
 }
 
+/** Asks the API server by path. Both reject with a StatusError for any answer that is a failure. */
+export interface PathClient {
+  get(path: string): Promise<unknown>
+  put(path: string, object: object): Promise<unknown>
+}
+
 /** A kind as controllers that treat all kinds alike need to know it. */
 export interface ApiResource extends Resource {
   kind: string

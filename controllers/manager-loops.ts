@@ -5,7 +5,7 @@ import { startBootstrapSigner } from './bootstrap-tokens/bootstrap-signer.ts'
 import { startTokenCleaner } from './bootstrap-tokens/token-cleaner.ts'
 import { startCertificatesController } from './certificates/certificates-controller.ts'
 import { startClusterRoleAggregation } from './clusterrole-aggregation.ts'
-import type { ApiResources, Controller, ControllerContext } from './controller.ts'
+import type { ApiResources, Controller, ControllerContext, PathClient } from './controller.ts'
 import { startCronJobController } from './cron-job/cron-job-controller.ts'
 import { startDaemonSetController } from './daemon-set/daemon-set-controller.ts'
 import { startDeploymentController } from './deployment/deployment-controller.ts'
@@ -14,6 +14,8 @@ import { startEndpointSliceController } from './endpoints/endpoint-slice-control
 import { startEndpointSliceMirroring } from './endpoints/endpoint-slice-mirroring-controller.ts'
 import { startEndpointsController } from './endpoints/endpoints-controller.ts'
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts'
+import { startHorizontalPodAutoscaler } from './horizontal-pod-autoscaler/autoscaler-controller.ts'
+import type { AutoscalerSettings } from './horizontal-pod-autoscaler/types.ts'
 import { startJobController } from './job/job-controller.ts'
 import { startNamespaceController } from './namespace/namespace-controller.ts'
 import { startNodeIpam } from './node-ipam.ts'
@@ -40,6 +42,10 @@ export interface ManagerOptions extends Pick<PolicyStatusOptions, 'checkTypes'> 
   resources: ApiResources
   /** Chooses the loops, in the form of kube-controller-manager's `--controllers`. Without it all of them run. */
   chosen?: readonly string[]
+  /** Asks for metrics and sets scales. Absent: nothing is scaled. */
+  paths?: PathClient
+  /** Sets times of the autoscaler; each has upstream's default. */
+  autoscaler?: Partial<AutoscalerSettings>
   /** A node that is silent for longer counts as lost; by default 50 s. */
   nodeMonitorGraceMs?: number
   /** The range out of which each node gets one for its pods. Absent or empty: they get none. */
@@ -81,6 +87,9 @@ export function startManagerLoops(context: ControllerContext, options: ManagerOp
     'daemonset-controller': () => startDaemonSetController(context),
     'statefulset-controller': () => startStatefulSetController(context),
     'job-controller': () => startJobController(context),
+    'horizontal-pod-autoscaler-controller': () =>
+      options.paths &&
+      startHorizontalPodAutoscaler(context, { resources, paths: options.paths, settings: options.autoscaler }),
     'ttl-after-finished-controller': () => startTtlAfterFinished(context),
     'bootstrap-signer-controller': () => startBootstrapSigner(context),
     'token-cleaner-controller': () => startTokenCleaner(context),

@@ -23,35 +23,55 @@ export interface AddedField {
 }
 
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1'
-
-/** Returns a kind of `kubestage.dev/v1` and its List. The fields stand behind `kind`, `apiVersion` and `metadata`. */
-export function addedKind(kind: string, description: string, fields: Record<string, AddedField>): Addition[] {
-  return [
-    added(kind, description, 'ObjectMeta', "Standard object's metadata.", fields),
-    added(`${kind}List`, `${kind}List is a list of ${kind}.`, 'ListMeta', 'Standard list metadata.', {
-      items: { go: 'Items', shape: `[]@dev.kubestage.v1.${kind}`, goType: `[]v1.${kind}`, description: 'The objects.' },
-    }),
-  ]
+interface MetaField {
+  type: string
+  description: string
 }
+const objectMeta: MetaField = { type: 'ObjectMeta', description: "Standard object's metadata." }
+const listMeta: MetaField = { type: 'ListMeta', description: 'Standard list metadata.' }
 
-function added(
+/** Says where kinds that are added belong to. */
+export interface AddedGroup {
+  group: string
+  version: string
+  /** OpenAPI name of the package that has the types, without the version. */
+  schemaPackage: string
+}
+const ownGroup: AddedGroup = { group: 'kubestage.dev', version: 'v1', schemaPackage: 'dev.kubestage' }
+
+/**
+ * Returns a kind of a group, by default of `kubestage.dev/v1`, and its List. The fields stand behind `kind`,
+ * `apiVersion` and `metadata`.
+ */
+export function addedKind(
   kind: string,
   description: string,
-  metaType: string,
-  metaDescription: string,
   fields: Record<string, AddedField>,
-): Addition {
-  return {
-    type: `dev.kubestage.v1.${kind}`,
+  { group, version, schemaPackage } = ownGroup,
+): Addition[] {
+  const added = (kind: string, description: string, ofMeta: MetaField, fields: Record<string, AddedField>) => ({
+    type: `${schemaPackage}.${version}.${kind}`,
     description,
-    kind: { group: 'kubestage.dev', version: 'v1', kind },
+    kind: { group, version, kind },
     fields: {
       kind: text('Kind', 'Kind is a string value representing the REST resource this object represents.'),
       apiVersion: text('APIVersion', 'APIVersion defines the versioned schema of this representation of an object.'),
-      metadata: { go: metaType, shape: `@${meta}.${metaType}`, goType: `v1.${metaType}`, description: metaDescription },
+      metadata: {
+        go: ofMeta.type,
+        shape: `@${meta}.${ofMeta.type}`,
+        goType: `v1.${ofMeta.type}`,
+        description: ofMeta.description,
+      },
       ...fields,
     },
-  }
+  })
+  const item = { shape: `[]@${schemaPackage}.${version}.${kind}`, goType: `[]${version}.${kind}` }
+  return [
+    added(kind, description, objectMeta, fields),
+    added(`${kind}List`, `${kind}List is a list of ${kind}.`, listMeta, {
+      items: { go: 'Items', ...item, description: 'The objects.' },
+    }),
+  ]
 }
 
 /** Returns a field that holds a text. */

@@ -1,4 +1,5 @@
 import type { Addition } from './addition.ts'
+import { resourceMetrics } from './resource-metrics.ts'
 import { terminationRecord } from './termination-record.ts'
 
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1'
@@ -61,6 +62,7 @@ export const additions: Addition[] = [
     },
   },
   ...terminationRecord,
+  ...resourceMetrics,
 ]
 
 /** Fields whose type is replaced by an added one: [type, field, new type]. */

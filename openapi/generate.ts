@@ -54,11 +54,13 @@ function flatten(name: string, goTypes: Record<string, GoField[]>, prefix = ''):
 /** Of a field that is added: what `shape` means in OpenAPI. */
 function schemaOf(shape: string): Schema {
   if (shape.startsWith('*')) return schemaOf(shape.slice(1))
+  if (shape.startsWith('{}')) return { type: 'object', additionalProperties: schemaOf(shape.slice(2)) }
   if (shape.startsWith('[]')) {
     const items = schemaOf(shape.slice(2))
     return { type: 'array', items: { default: items.allOf ? {} : '', ...items }, 'x-kubernetes-list-type': 'atomic' }
   }
   if (shape.startsWith('@')) return { allOf: [{ $ref: schemaRef(shape.slice(1)) }] }
+  if (shape === 'Quantity') return { $ref: schemaRef('io.k8s.apimachinery.pkg.api.resource.Quantity') }
   if (shape === 'Time' || shape === 'MicroTime') return schemaOf(`@io.k8s.apimachinery.pkg.apis.meta.v1.${shape}`)
   if (shape === 'int32' || shape === 'int64') return { type: 'integer', format: shape }
   return { type: shape }

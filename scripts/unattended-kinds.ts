@@ -1,8 +1,5 @@
 /** Kinds whose objects are kept as a real server keeps them, and what is not done about them. */
-const nothingActs = 'no control loop acts on it'
-
 export const unattended: Readonly<Record<string, string>> = {
-  'autoscaling/HorizontalPodAutoscaler': nothingActs,
   '/Service': 'has its addresses and ports; carries traffic with `--network pod`',
   '/PersistentVolume': 'is mounted if it is a `hostPath` or `local`',
   'storage.k8s.io/StorageClass': 'volumes are made for `kubestage.dev/host-path`',

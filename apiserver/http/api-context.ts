@@ -10,6 +10,7 @@ import type { Catalog } from '../registry/catalog.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Compaction } from '../storage/compaction.ts'
 import type { KubeletProxy } from './proxy/kubelet-proxy.ts'
+import type { UsageMeter } from './usage/usage-meter.ts'
 
 /** The instruments observe requests or interfere with them on purpose. */
 export interface Instruments {
@@ -29,6 +30,8 @@ export interface ApiContext {
   clock: Clock
   log: Logger
   kubelet: KubeletProxy
+  /** Measures what nodes and pods use. */
+  usage: UsageMeter
   instruments: Instruments
   access: Access
   tokens: ServiceAccountTokens

@@ -34,6 +34,7 @@ import { serviceaccount } from './core/serviceaccount.ts'
 import { endpointslice } from './discovery/endpointslice.ts'
 import { flowcontrol } from './flowcontrol/levels-and-schemas/index.ts'
 import { termination } from './kubestage/termination.ts'
+import { resourceMetrics } from './metrics/resource-metrics.ts'
 import { ingress } from './networking/ingress.ts'
 import { networking } from './networking/ingressclass-and-addresses.ts'
 import { networkpolicy } from './networking/networkpolicy.ts'
@@ -97,4 +98,5 @@ export const resources: ResourceDefinition[] = [
   binding,
   componentstatus,
   termination,
+  ...resourceMetrics,
 ]

@@ -5,6 +5,7 @@ import { createMovableClock } from '../../shared/clock/movable-clock.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { electionOptions } from '../../shared/config/election-options.ts'
 import { electionOf } from '../../shared/config/election-settings.ts'
+import { loopOptions } from '../../shared/config/loop-options.ts'
 import { option } from '../../shared/config/option.ts'
 import { flag, path, port } from '../../shared/config/option-types.ts'
 import { configOption } from '../../shared/config/resolve.ts'
@@ -38,7 +39,7 @@ export default command({
       default: true,
       help: 'Run control loops and scheduler only while this process holds their Leases',
     }),
-    nodeMonitorGracePeriod: apiServerOptions.nodeMonitorGracePeriod,
+    ...loopOptions,
     clusterCidr: apiServerOptions.clusterCidr,
     clusterSigningCertFile: option(path, {
       default: '',

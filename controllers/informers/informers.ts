@@ -141,6 +141,7 @@ const trimmed: Record<string, { transform?(object: Metadata): Metadata; indexes?
   'apps/deployments': whole,
   'apps/replicasets': whole,
   'apps/statefulsets': whole,
+  'autoscaling/horizontalpodautoscalers': whole,
   'batch/cronjobs': whole,
   'batch/jobs': whole,
   'discovery.k8s.io/endpointslices': whole,

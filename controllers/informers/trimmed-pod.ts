@@ -22,6 +22,7 @@ export type TrimmedPodSpec = Trimmed<
   | 'priority'
   | 'preemptionPolicy'
   | 'overhead'
+  | 'resources'
   | 'hostNetwork'
   | 'hostname'
   | 'subdomain'
@@ -109,6 +110,7 @@ const trimSpec = remembered(
       priority: spec.priority,
       preemptionPolicy: spec.preemptionPolicy,
       overhead: spec.overhead,
+      resources: spec.resources,
       hostNetwork: spec.hostNetwork,
       hostname: spec.hostname,
       subdomain: spec.subdomain,

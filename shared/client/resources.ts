@@ -64,4 +64,9 @@ export const replicaSets = apps('replicasets')
 export const statefulSets = apps('statefulsets')
 export const jobs: Resource = { group: 'batch', version: 'v1', plural: 'jobs' }
 export const cronJobs: Resource = { group: 'batch', version: 'v1', plural: 'cronjobs' }
+export const horizontalPodAutoscalers: Resource = {
+  group: 'autoscaling',
+  version: 'v2',
+  plural: 'horizontalpodautoscalers',
+}
 export const endpointSlices: Resource = { group: 'discovery.k8s.io', version: 'v1', plural: 'endpointslices' }

@@ -45,6 +45,8 @@ export interface ServerClient extends Client {
   version(): Promise<VersionInfo>
   /** Returns the document at a path that is not a resource, such as `/apis`. */
   document<T extends object>(path: string): Promise<T>
+  /** Replaces what is at a path, such as a scale. */
+  put<T extends object>(path: string, object: object): Promise<T>
   /**
    * Uses other credentials from now on. Requests that are under way are answered, watches end, and later requests use a
    * new connection.
@@ -204,6 +206,10 @@ class RestClient implements ServerClient {
 
   document<T extends object>(path: string): Promise<T> {
     return this.#json('GET', path)
+  }
+
+  put<T extends object>(path: string, object: object): Promise<T> {
+    return this.#json('PUT', path, object)
   }
 
   useCertificate(pair: KeyPair): void {

@@ -30,6 +30,7 @@ class SeveralServers implements ServerClient {
   delete: Client['delete'] = (...words) => this.#ask((client) => client.delete(...words))
   version: ServerClient['version'] = () => this.#ask((client) => client.version(), { isRead: true })
   document: ServerClient['document'] = (path) => this.#ask((client) => client.document(path), { isRead: true }) as never
+  put: ServerClient['put'] = (path, object) => this.#ask((client) => client.put(path, object)) as never
   watch: Client['watch'] = (resource, query) => this.#watch(resource, query) as never
 
   useCertificate(pair: KeyPair): void {

@@ -15,6 +15,7 @@ export const controllerNames = [
   'endpointslice-mirroring-controller',
   'ephemeral-volume-controller',
   'garbage-collector-controller',
+  'horizontal-pod-autoscaler-controller',
   'job-controller',
   'namespace-controller',
   'node-ipam-controller',

@@ -188,6 +188,18 @@ t.test('by kubectl, and the configuration', async (t) => {
     featureGates: { PodTerminationReason: true },
   })
   t.match(await raw('/metrics'), 'kubernetes_feature_enabled{name="PodTerminationReason",stage="BETA"} 1')
+
+  const top = (...args: string[]) => kubectlSays(t, version, kubeconfig, ['top', ...args])
+  t.match(await top('pod', 'busy'), /^busy +\d{2,}m +\d+Mi/m, 'it spins')
+  t.match(await top('node'), /^node-1 +\d+m +\d+% +\d+Mi/m)
+  const metrics = (...args: string[]) => startCommand(t, ['metrics', ...args, `--state-dir=${cluster.stateDir}`]).ended
+  t.equal(await metrics('set', 'pod/busy', '--cpu=7', '--memory=1Gi'), 0)
+  t.match(await top('pod', 'busy', '--containers'), /^busy +main +7000m +1024Mi/m)
+  t.equal(await metrics('clear', 'pod/busy'), 0)
+  t.notMatch(await top('pod', 'busy'), '7000m')
+  t.equal(await metrics('set', 'pod/busy', '--cpu=much'), 2)
+  t.equal(await metrics('set', 'service/busy', '--cpu=1'), 2)
+  t.equal(await metrics('set', 'deployment/none', '--cpu=1'), 1)
 })
 
 t.test('an alert and a dashboard that read nothing that is not served', async (t) => {

@@ -171,13 +171,13 @@ t.test('an API of its own, and a subresource that no kind has', async (t) => {
     apiOnly: true,
     plugins: [
       async (app) => {
-        app.get('/apis/metrics.k8s.io/v1beta1/nodes', async ({ kubernetes }) => kubernetes)
+        app.get('/apis/custom.metrics.k8s.io/v1beta2/nodes', async ({ kubernetes }) => kubernetes)
         app.get('/api/v1/namespaces/:namespace/pods/:name/dump', async ({ kubernetes }) => kubernetes)
       },
     ],
   })
-  const nodes = await cluster.inject({ url: '/apis/metrics.k8s.io/v1beta1/nodes' })
-  t.match(nodes.json(), { verb: 'list', resource: { group: 'metrics.k8s.io', resource: 'nodes' } })
+  const nodes = await cluster.inject({ url: '/apis/custom.metrics.k8s.io/v1beta2/nodes' })
+  t.match(nodes.json(), { verb: 'list', resource: { group: 'custom.metrics.k8s.io', resource: 'nodes' } })
   const dump = await cluster.inject({ url: '/api/v1/namespaces/x/pods/y/dump' })
   t.match(dump.json(), { verb: 'get', resource: { resource: 'pods', subresource: 'dump', namespace: 'x', name: 'y' } })
 })

@@ -14,8 +14,8 @@ const addedFields: readonly (readonly [type: string, field: string])[] = [
 
 /** What this API has beyond Kubernetes': taken out before documents are compared, and missed when it is not there. */
 function withoutAdditions(published: Published): Published {
-  const own = /^dev\.kubestage\.|\.PreStopHandler$|\.TerminationReasonDelivery$/
-  const isOurs = (path: string) => path.includes('kubestage.dev')
+  const own = /^dev\.kubestage\.|^io\.k8s\.metrics\.|\.PreStopHandler$|\.TerminationReasonDelivery$/
+  const isOurs = (path: string) => path.includes('kubestage.dev') || path.includes('metrics.k8s.io')
   const found = new Set<string>()
   for (const document of [published.v2, ...Object.values(published.v3)]) {
     const schemas = (document.components?.schemas ?? document.definitions ?? {}) as Record<string, Schema>
@@ -88,6 +88,8 @@ t.test('there are the documents that a real server has', async (t) => {
   const added = [
     'apis/kubestage.dev',
     'apis/kubestage.dev/v1',
+    'apis/metrics.k8s.io',
+    'apis/metrics.k8s.io/v1beta1',
     'dev.kubestage.v1.LostRequests',
     'dev.kubestage.v1.TerminatedContainer',
     'dev.kubestage.v1.Termination',
@@ -96,6 +98,9 @@ t.test('there are the documents that a real server has', async (t) => {
     'dev.kubestage.v1.TerminationStep',
     'io.k8s.api.core.v1.PreStopHandler',
     'io.k8s.api.core.v1.TerminationReasonDelivery',
+    ...['ContainerMetrics', 'NodeMetrics', 'NodeMetricsList', 'PodMetrics', 'PodMetricsList'].map(
+      (kind) => `io.k8s.metrics.pkg.apis.metrics.v1beta1.${kind}`,
+    ),
     ...addedFields.map((names) => names.join('.')),
   ]
   t.same(additionsFound, added.sort())

@@ -4,6 +4,7 @@ import { type Handler, writing } from '../handler.ts'
 import { createPodBinding } from '../subresources/binding.ts'
 import { localSubjectAccessReview, selfSubjectAccessReview, subjectAccessReview } from './access-reviews.ts'
 import { getComponentStatus, listComponentStatuses } from './component-statuses.ts'
+import { getNodeMetrics, getPodMetrics, listNodeMetrics, listPodMetrics } from './resource-metrics.ts'
 import { selfSubjectReview } from './self-subject-review.ts'
 import { selfSubjectRulesReview } from './self-subject-rules-review.ts'
 import { tokenReview } from './token-review.ts'
@@ -18,6 +19,8 @@ const handlers: Readonly<Record<string, Partial<Record<Verb, Handler>>>> = {
   'authorization.k8s.io/selfsubjectaccessreviews': { create: writing(selfSubjectAccessReview) },
   'authorization.k8s.io/selfsubjectrulesreviews': { create: writing(selfSubjectRulesReview) },
   'authorization.k8s.io/subjectaccessreviews': { create: writing(subjectAccessReview) },
+  'metrics.k8s.io/nodes': { get: getNodeMetrics, list: listNodeMetrics },
+  'metrics.k8s.io/pods': { get: getPodMetrics, list: listPodMetrics },
 }
 
 export function findVirtual({ group, plural }: ResourceDefinition, verb: Verb): Handler {

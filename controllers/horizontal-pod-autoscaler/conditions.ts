@@ -1,0 +1,33 @@
+import { toTime } from '../../shared/clock/timestamp.ts'
+import type { Condition } from './types.ts'
+
+export type NewCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
+
+/** Returns the conditions with one of them set; its time changes with its status alone. Pure. */
+export function withCondition(conditions: readonly Condition[], set: NewCondition, nowMs: number): Condition[] {
+  const before = conditions.find(({ type }) => type === set.type)
+  const { lastTransitionTime = toTime(nowMs) } = before?.status === set.status ? before : {}
+  // In upstream's order of fields.
+  const { type, status, reason, message } = set
+  const after = { type, status, lastTransitionTime, reason, message }
+  return before ? conditions.map((one) => (one === before ? after : one)) : [...conditions, after]
+}
+
+export const scalingActive = (status: 'True' | 'False', reason: string, message: string): NewCondition => ({
+  type: 'ScalingActive',
+  status,
+  reason,
+  message,
+})
+export const ableToScale = (status: 'True' | 'False', reason: string, message: string): NewCondition => ({
+  type: 'AbleToScale',
+  status,
+  reason,
+  message,
+})
+export const scalingLimited = (status: 'True' | 'False', reason: string, message: string): NewCondition => ({
+  type: 'ScalingLimited',
+  status,
+  reason,
+  message,
+})
