@@ -1,6 +1,7 @@
 import type { Clock } from '../shared/clock/clock.ts'
 import type { FeatureGates } from '../shared/config/feature-gates.ts'
 import type { Logger } from '../shared/log/log.ts'
+import type { Auditor } from './audit/auditor.ts'
 import type { KeyPairSource } from './auth/service-account/signing-key.ts'
 import type { Limits } from './http/limits/limits.ts'
 import type { NamedPlugin } from './http/plugins/plugin.ts'
@@ -44,6 +45,8 @@ export interface ApiServerConfig {
   corsAllowedOrigins?: readonly string[]
   /** The server's own from now on: closed with it. Default: a new one in memory. */
   storage?: Storage
+  /** Records requests; closed with the server. */
+  auditor?: Auditor
   clock: Clock
   log: Logger
   /** Sets how many requests the journal keeps; none by default. */

@@ -18,6 +18,7 @@ import {
 } from '../shared/config/option-types.ts'
 import { timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
+import { auditOptions } from './audit/options.ts'
 import { http2Choices } from './config.ts'
 import { limitOptions } from './http/limits/limits.ts'
 import { etcdOptions } from './storage/etcd-options.ts'
@@ -80,6 +81,7 @@ export const apiServerOptions = {
     help: "PEM file of the CA that kubelets' serving certificates must come from; without it they are not verified",
   }),
   ...limitOptions,
+  ...auditOptions,
   terminationTtl: option(
     { ...duration, show: (ms) => (ms === byStorage ? undefined : duration.show?.(ms)) },
     {

@@ -20,6 +20,7 @@ import { forwarder } from './http/aggregation/forward.ts'
 import type { ApiContext, Instruments } from './http/api-context.ts'
 import { type AppOptions, buildApp } from './http/app.ts'
 import { FlowControl } from './http/flow-control/flow-control.ts'
+import { audit } from './http/hooks/audit.ts'
 import { timeOfCluster } from './http/instruments/time-of-cluster.ts'
 import { workLimitsOf } from './http/limits/limits.ts'
 import { RequestMetrics } from './http/metrics/request-metrics.ts'
@@ -197,6 +198,7 @@ function appOptions({ config, guards, engine, transport, api, satellites, severa
     authorizers: [...engine.authorization.authorizers, uiPaths],
     paths,
     roots,
+    audit: config.auditor && audit(config.auditor, config.clock),
     freshness: freshness && (({ info }) => freshness(info)),
     plugins: config.plugins ?? [],
     client: () => adminClient({ api, storage, several }),
@@ -255,7 +257,7 @@ class RunningServer implements ApiServer {
   }
 
   async close(): Promise<void> {
-    const { api, app, listener, engine, guards, storage, lease } = this.#parts
+    const { api, app, config, listener, engine, guards, storage, lease } = this.#parts
     this.#bookmarks.cancel()
     this.#signingKey.cancel()
     for (const expiry of this.#expiries) expiry.close()
@@ -266,6 +268,7 @@ class RunningServer implements ApiServer {
     await app.close()
     guards.close()
     await api.tokens.settled()
+    await config.auditor?.close()
     api.kubelet.close()
     engine.closeConnections()
     await lease?.close()

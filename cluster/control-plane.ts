@@ -1,3 +1,5 @@
+import type { Auditor } from '../apiserver/audit/auditor.ts'
+import type { AuditFlags } from '../apiserver/audit/options.ts'
 import { checkClusterCa } from '../apiserver/bootstrap/cluster-identity.ts'
 import type { Http2Choice } from '../apiserver/config.ts'
 import type { Instruments } from '../apiserver/http/api-context.ts'
@@ -27,7 +29,12 @@ import { injectedPaths } from './injected-paths.ts'
 import { loopSettings } from './loop-settings.ts'
 import { foldersIn } from './volume-folders.ts'
 
-export interface ControlPlaneOptions extends Partial<Limits>, Partial<ElectionFlags>, Partial<LoopFlags>, EtcdFiles {
+export interface ControlPlaneOptions
+  extends Partial<Limits>,
+    Partial<ElectionFlags>,
+    Partial<LoopFlags>,
+    Partial<AuditFlags>,
+    EtcdFiles {
   host: string
   /** 0 takes a free one. */
   port: number
@@ -100,7 +107,7 @@ const nodeUser = (name: string): User => ({
 /** An API server with its controllers in one process; the controllers know nothing of it but a client. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { host, pki, clock, log, controllers: chosen } = options
-  const election = await electionFor(options)
+  const [election, auditor] = [await electionFor(options), await auditorFor(options)]
   const storage = await openFor(options)
   const server = await startApiServer({
     storage,
@@ -117,6 +124,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     disabledAdmissionPlugins: options.controllers === false ? ['ServiceAccount'] : [],
     journal: options.journal,
     plugins: options.plugins,
+    auditor,
     clock,
     log,
   }).catch(async (error) => {
@@ -166,6 +174,12 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     await server.close()
     throw error
   }
+}
+
+/** Returns undefined where nothing is recorded: the code of audit logs is then not loaded. */
+async function auditorFor({ auditPolicyFile, ...options }: ControlPlaneOptions): Promise<Auditor | undefined> {
+  if (!auditPolicyFile) return undefined
+  return (await import('../apiserver/audit/auditor.ts')).auditorOf({ auditPolicyFile, ...options }, options)
 }
 
 /** Undefined: loops that always run. Only etcd is shared by several servers. */

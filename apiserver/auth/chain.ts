@@ -16,14 +16,23 @@ export function unauthorized(): StatusError {
   return new StatusError({ message: 'Unauthorized', reason: 'Unauthorized', code: 401 })
 }
 
-/** Throws a StatusError (403) unless one allows; returns a promise only when an authorizer had to look something up. */
-export function authorize(authorizers: readonly Authorizer[], attributes: Attributes): void | Promise<void> {
+/**
+ * Throws a StatusError (403) unless one allows; returns a promise only when an authorizer had to look something up.
+ * `decided` learns the decision first.
+ */
+export function authorize(
+  authorizers: readonly Authorizer[],
+  attributes: Attributes,
+  decided?: (decision: Decision) => void,
+): void | Promise<void> {
   const decision = decide(authorizers, attributes)
-  if (decision instanceof Promise) return decision.then((settled) => enforce(settled, attributes))
-  enforce(decision, attributes)
+  if (decision instanceof Promise) return decision.then((settled) => enforce(settled, attributes, decided))
+  enforce(decision, attributes, decided)
 }
 
-function enforce({ verdict, reason }: Decision, attributes: Attributes): void {
+function enforce(decision: Decision, attributes: Attributes, decided?: (decision: Decision) => void): void {
+  const { verdict, reason } = decision
+  decided?.(decision)
   if (verdict !== 'allow') throw refusal(attributes, reason)
 }
 

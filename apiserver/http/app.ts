@@ -14,6 +14,7 @@ import { createCors } from './cors.ts'
 import { createErrorHandler } from './error-handler.ts'
 import type { Exchange } from './exchange.ts'
 import type { FlowControl } from './flow-control/flow-control.ts'
+import type { Audit } from './hooks/audit.ts'
 import { authentication } from './hooks/authentication.ts'
 import { authorization } from './hooks/authorization.ts'
 import { flowControl } from './hooks/flow-control.ts'
@@ -60,6 +61,8 @@ export interface AppOptions {
   /** Lists the routes of paths that are not resources. */
   paths: readonly PathRoutes[]
   roots: Roots
+  /** Present where requests are recorded in an audit log. */
+  audit?: Audit
   flowControl: FlowControl
   metrics: RequestMetrics
   connections: Connections
@@ -118,7 +121,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance<Ser
     requestInfo({ watchdog, bodies: new Bodies(limits), limits: api.registry.limits, monotonicMs }),
   )
   if (options.freshness) app.addHook('onRequest', asHook(options.freshness))
-  app.addHook('onRequest', asHook(authentication({ authenticators, authorizers, connections: options.connections })))
+  app.addHook(
+    'onRequest',
+    asHook(authentication({ authenticators, authorizers, connections: options.connections, audit: options.audit })),
+  )
   app.addHook('onRequest', asHook(instruments(api)))
   app.addHook('onRequest', asHook(flowControl({ ...options, monotonicMs })))
   app.addHook('onRequest', asHook(authorization(authorizers)))

@@ -2,7 +2,7 @@ import { parseFieldSelector } from '../../shared/api/selectors/field-selector.ts
 import type { Attributes } from '../auth/types.ts'
 import { traitsOf } from '../kind/subresource-traits.ts'
 import type { User } from '../kind/user.ts'
-import { booleanParameter, type RequestInfo } from './request-info.ts'
+import { booleanParameter, type RequestInfo, type ResourceTarget } from './request-info.ts'
 
 const verbs = new Map([
   ['POST', 'create'],
@@ -17,13 +17,18 @@ const verbs = new Map([
  */
 export function attributesOf({ method, path, query, target }: RequestInfo, user: User): Attributes {
   if (!target) return { user, verb: method.toLowerCase(), path }
-  const { group, resource, subresource, namespace } = target
+  const { group, resource, subresource } = target
+  const namespace = target.namespace ?? ownNamespace(target)
   const fieldSelector = query.get('fieldSelector') ?? undefined
   const verb = verbOf({ method, query, target })
   // A list that selects one name is a request for that object.
   const name = target.name ?? (verb === 'deletecollection' ? undefined : selectedName(fieldSelector))
   return { user, path, verb, resource: { group, resource, subresource, namespace, name, fieldSelector } }
 }
+
+/** Upstream, a request for a namespace is one in that namespace: roles there allow it. */
+const ownNamespace = ({ group, resource, name }: ResourceTarget): string | undefined =>
+  resource === 'namespaces' && group === '' ? name : undefined
 
 /** A malformed selector names nothing: the request is refused for it later. */
 function selectedName(fieldSelector: string | undefined): string | undefined {

@@ -35,7 +35,7 @@ export function createErrorHandler({ log, reports, maxCauseBytes }: ErrorHandler
     if (exchange?.isSending) sendWithoutHooks({ request: raw, reply }, refusal)
     // What a user was warned of belongs to a refusal as well.
     else if (exchange?.user) sendJson(exchange, refusal, errorEncoding(raw.headers.accept))
-    else sendJson({ request: raw, reply }, refusal)
+    else sendJson({ request: raw, reply, audit: exchange?.audit }, refusal)
   }
   return (error, request, reply) => {
     const exchange = request.exchange as Exchange | null

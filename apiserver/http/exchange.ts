@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { takeOver } from '../../shared/http/take-over.ts'
 import type { Upgrade } from '../../shared/http/upgrades.ts'
+import type { AuditedRequest } from '../audit/event.ts'
 import type { Attributes } from '../auth/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import type { User } from '../kind/user.ts'
@@ -44,6 +45,8 @@ export class Exchange {
   attributes!: Attributes
   /** Holds the revision that a get or a list shows; undefined for the present. */
   asOf: number | undefined
+  /** Records the request; undefined where it is not recorded. */
+  audit: AuditedRequest | undefined
   /** Holds the object of a create, whose name is not in the path. */
   created: KubeObject | undefined
   /** True after the handler has been called. */

@@ -20,7 +20,17 @@ export interface TestControlPlane extends ControlPlane {
   pki: ClusterPki
 }
 
-type Chosen = 'controllers' | 'clusterCidr' | 'scheduler' | 'volumesDir' | 'storage' | keyof ElectionFlags
+type Chosen =
+  | 'auditPolicyFile'
+  | 'auditLogPath'
+  | 'auditWebhookConfigFile'
+  | 'auditWebhookBatchMaxSize'
+  | 'controllers'
+  | 'clusterCidr'
+  | 'scheduler'
+  | 'volumesDir'
+  | 'storage'
+  | keyof ElectionFlags
 
 /** An API server with its loops in the test's own process: no node, and no scheduler unless it is asked for. */
 export async function startTestControlPlane(

@@ -50,7 +50,8 @@ export function sendElements(exchange: Exchange, elements: Elements, negotiated:
   const { begin, items, element } = elements
   let bytes = 0
   for (const { value } of items) bytes += value.length + itemOverhead
-  if (bytes > batchBytes) return new ListStream(exchange, elements).send(negotiated, bytes)
+  if (bytes > batchBytes && !exchange.audit?.wantsResponse)
+    return new ListStream(exchange, elements).send(negotiated, bytes)
   let json = begin
   for (let index = 0; index < items.length; index++) json += (index === 0 ? '' : ',') + element(items[index]!)
   return sendJson(exchange, { status: 200, json: `${json}]}` }, negotiated)

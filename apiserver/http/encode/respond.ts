@@ -5,6 +5,7 @@ import type { FastifyReply } from 'fastify'
 import { parseStored, toJson } from '../../../shared/api/json/exact-json.ts'
 import { dumpOptions } from '../../../shared/api/json/yaml-schema.ts'
 import { takeOver } from '../../../shared/http/take-over.ts'
+import type { AuditedRequest } from '../../audit/event.ts'
 import { encodeProtobuf } from '../../protobuf/encode.ts'
 import type { JsonMap } from '../../values/json-map.ts'
 import { type Negotiated, notInProtobuf } from './negotiation.ts'
@@ -36,16 +37,18 @@ interface Asked {
   request: IncomingMessage
   reply: FastifyReply
   warnings?: Warnings
+  audit?: Pick<AuditedRequest, 'answered'> | undefined
 }
 
 const jsonOnly: Negotiated = { encoding: 'json' }
 
 /** Sends JSON, or what the client wants instead of it. */
 export function sendJson(
-  { request, reply, warnings }: Asked,
+  { request, reply, warnings, audit }: Asked,
   { status, json, headers }: Answer,
   { encoding }: Negotiated = jsonOnly,
 ): void {
+  audit?.answered(status, json)
   const all = baseHeaders(request)
   all['content-type'] = contentTypes[encoding]
   if (headers) Object.assign(all, headers)

@@ -27,6 +27,7 @@ export async function apply(api: ApiContext, { exchange, definition, target }: R
   const negotiated = negotiate(request.headers.accept, false)
   const parsed = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
   const body = await exchange.body()
+  exchange.audit?.patched(body.toString('utf8'))
   const unchanged = new UnchangedApply(exchange, body)
   const options = { ...parsed, warn: unchanged.warn }
   const { namespace, name = '', subresource } = target

@@ -1,3 +1,4 @@
+import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import type { ApiContext } from '../api-context.ts'
 import { readObject } from '../body/request-object.ts'
 import { negotiate } from '../encode/negotiation.ts'
@@ -18,6 +19,7 @@ export async function create(
   exchange.created = object
   const scope = { definition, namespace: target.namespace, user }
   definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
+  exchange.audit?.requested({ kind: definition.kind, apiVersion: apiVersionOf(definition) }, object)
   const stored = await api.registry.create(scope, object, options)
   const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
   return { status: 201, json, negotiated }

@@ -24,6 +24,7 @@ export async function patch(api: ApiContext, { exchange, definition, target }: R
   if (type === 'application/apply-patch+yaml') return apply(api, { exchange, definition, target })
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: false })
   const text = (await exchange.body()).toString('utf8')
+  exchange.audit?.patched(text)
   const { namespace, name = '', subresource } = target
   const scope = { definition, namespace, name, subresource, user }
   const { stored } = await api.registry.update(

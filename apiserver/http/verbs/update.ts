@@ -1,3 +1,4 @@
+import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import { badRequest } from '../../../shared/api/status/status-errors.ts'
 import type { ApiContext } from '../api-context.ts'
 import { readObject } from '../body/request-object.ts'
@@ -24,8 +25,9 @@ export async function update(
       createAbsent: 'if the kind allows it',
       async transform() {
         const object = await readObject(definition, { bytes, contentType: request.headers['content-type'] }, options)
-        checkName(object.metadata.name, name)
         definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
+        exchange.audit?.requested({ kind: definition.kind, apiVersion: apiVersionOf(definition) }, object)
+        checkName(object.metadata.name, name)
         return object
       },
     },

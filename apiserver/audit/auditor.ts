@@ -1,0 +1,81 @@
+import type { Clock } from '../../shared/clock/clock.ts'
+import { readInputText } from '../../shared/config/input.ts'
+import { ConfigError } from '../../shared/config/option.ts'
+import type { Logger } from '../../shared/log/log.ts'
+import type { Attributes } from '../auth/types.ts'
+import { LogFile } from './log-file.ts'
+import type { AuditFlags } from './options.ts'
+import { evaluate, type Policy, policyMistakes, type Verdict } from './policy.ts'
+import { AuditWebhook } from './webhook.ts'
+
+interface Sink {
+  write(line: string): void
+  close(): Promise<void>
+}
+
+/** Decides which requests are recorded, and takes their events to the log and the webhook. */
+export class Auditor {
+  readonly #policy: Policy
+  readonly #sinks: readonly Sink[]
+
+  constructor(policy: Policy, sinks: readonly Sink[]) {
+    this.#policy = policy
+    this.#sinks = sinks
+  }
+
+  /** Returns undefined for a request that is not recorded. */
+  verdictOn(attributes: Attributes): Verdict | undefined {
+    const verdict = evaluate(this.#policy, attributes)
+    return verdict.level === 'None' ? undefined : verdict
+  }
+
+  readonly write = (line: string): void => {
+    for (const sink of this.#sinks) sink.write(line)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#sinks.map((sink) => sink.close()))
+  }
+}
+
+/** Resolves to undefined where nothing is recorded. Rejects with a ConfigError that names the flag that is wrong. */
+export async function auditorOf(
+  flags: Partial<AuditFlags>,
+  { clock, log }: { clock: Clock; log: Logger },
+): Promise<Auditor | undefined> {
+  const { auditPolicyFile, auditLogPath, auditWebhookConfigFile } = flags
+  if (!auditPolicyFile || !(auditLogPath || auditWebhookConfigFile)) return undefined
+  const policy = await policyIn(auditPolicyFile)
+  const sinks: Sink[] = []
+  if (auditLogPath) {
+    const { auditLogMaxage: maxAge = 0, auditLogMaxbackup: maxBackups = 0, auditLogMaxsize: maxSize = 0 } = flags
+    const options = { path: auditLogPath, maxAge, maxBackups, maxSize, clock, log }
+    sinks.push(inFlag('--audit-log-path', () => new LogFile(options)))
+  }
+  if (auditWebhookConfigFile) {
+    const { loadKubeconfig } = await import('../../shared/client/kubeconfig.ts')
+    const access = await loadKubeconfig(auditWebhookConfigFile).catch((error: Error) => {
+      throw new ConfigError(`--audit-webhook-config-file: ${error.message}`)
+    })
+    const { auditWebhookBatchMaxSize: maxSize = 400, auditWebhookBatchMaxWait: maxWaitMs = 30_000 } = flags
+    sinks.push(new AuditWebhook({ access, maxSize, maxWaitMs, clock, log }))
+  }
+  return new Auditor(policy, sinks)
+}
+
+function inFlag<T>(flag: string, make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    throw new ConfigError(`${flag}: ${(error as Error).message}`)
+  }
+}
+
+async function policyIn(file: string): Promise<Policy> {
+  const { parseYaml } = await import('../../shared/config/yaml.ts')
+  const document = inFlag('--audit-policy-file', () => parseYaml(readInputText(file)))
+  const mistakes = policyMistakes(document)
+  if (mistakes.length > 0) throw new ConfigError(`--audit-policy-file ${file}: ${mistakes.join('; ')}`)
+  const { rules, omitStages = [], omitManagedFields = false } = document as Policy
+  return { rules, omitStages, omitManagedFields }
+}

@@ -1,0 +1,223 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+import { toMicroTime } from '../../shared/clock/timestamp.ts'
+import type { Attributes } from '../auth/types.ts'
+import type { User } from '../kind/user.ts'
+import type { Stage, Verdict } from './policy.ts'
+
+interface EventParts {
+  request: IncomingMessage
+  /** Holds the path and query as the client sent them. */
+  uri: string
+  /** Names the user that has authenticated; undefined if none has. */
+  asker: User | undefined
+  attributes: Attributes
+  apiVersion: string
+  verdict: Verdict
+  /** Returns milliseconds since the Unix epoch. */
+  nowMs(): number
+  write(line: string): void
+}
+
+interface Status {
+  status?: string
+  message?: string
+  reason?: string
+  details?: object
+  code?: number
+}
+
+/** Requests for resources have no other verbs. */
+const verbs = new Set(['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'])
+const maxUserAgent = 1024
+
+/** Writes the audit events of one request. Upstream: apiserver/pkg/audit. */
+export class AuditedRequest {
+  readonly #parts: EventParts
+  readonly #received: string
+  readonly #id: string
+  readonly #annotations: Record<string, string> = {}
+  readonly #objectRef: Record<string, string | undefined> | undefined
+  #impersonated: User | undefined
+  #status: Status | undefined
+  #requestObject: string | undefined
+  #responseObject: string | undefined
+  #hasStarted = false
+
+  constructor(parts: EventParts) {
+    const { request, attributes, apiVersion, nowMs } = parts
+    this.#parts = parts
+    this.#received = toMicroTime(nowMs())
+    // The answer has the same ID.
+    request.headers['audit-id'] ??= randomUUID()
+    this.#id = String(request.headers['audit-id'])
+    const { resource } = attributes
+    this.#objectRef = resource && {
+      resource: resource.resource,
+      namespace: resource.namespace || undefined,
+      name: resource.name || undefined,
+      uid: undefined,
+      apiGroup: resource.group || undefined,
+      apiVersion,
+      resourceVersion: undefined,
+      subresource: resource.subresource || undefined,
+    }
+    if (parts.asker) this.#write('RequestReceived', this.#received)
+  }
+
+  /** This is true if bodies of requests belong into the log. */
+  get wantsRequest(): boolean {
+    return this.#parts.verdict.level.startsWith('Request')
+  }
+
+  /** This is true if bodies of answers belong into the log. */
+  get wantsResponse(): boolean {
+    return this.#parts.verdict.level === 'RequestResponse'
+  }
+
+  impersonates(user: User): void {
+    this.#impersonated = user
+  }
+
+  annotate(key: string, value: string): void {
+    this.#annotations[key] ??= value
+  }
+
+  /** Takes in the object of a request, decoded and with its defaults. `type`: its kind and version. */
+  requested(type: { kind: string; apiVersion: string }, object: { metadata?: object }): void {
+    const { name, namespace, uid, resourceVersion } = (object.metadata ?? {}) as Record<string, string | undefined>
+    const reference = this.#objectRef
+    if (reference) {
+      reference.name ||= name || undefined
+      reference.namespace ||= namespace || undefined
+      reference.uid ||= uid || undefined
+      reference.resourceVersion ||= resourceVersion || undefined
+    }
+    if (this.wantsRequest && this.#requestObject === undefined)
+      this.#requestObject = this.#shown(JSON.stringify({ ...type, ...object }))
+  }
+
+  /** Takes in a patch, which is JSON, or YAML of an apply. */
+  patched(text: string): void {
+    if (!this.wantsRequest) return
+    this.#requestObject = isJson(text) ? text.replaceAll('\n', ' ') : JSON.stringify(text)
+  }
+
+  /** Takes in the JSON of an answer. */
+  answered(code: number, json: string | readonly string[] | Buffer): void {
+    const isStatus = beginning(json).startsWith('{"kind":"Status"')
+    if (!isStatus && !(this.wantsResponse && this.#objectRef)) return
+    const text = typeof json === 'string' || Buffer.isBuffer(json) ? String(json) : json.join('')
+    if (isStatus) {
+      const { status, message, reason, details } = JSON.parse(text) as Status
+      this.#status = { status, message, reason, details, code }
+    }
+    if (this.wantsResponse) this.#responseObject = this.#shown(text)
+  }
+
+  /** The answer of a request that lasts begins. */
+  started(code: number): void {
+    if (this.#hasStarted) return
+    this.#hasStarted = true
+    this.#status ??= { code }
+    this.#write('ResponseStarted')
+  }
+
+  /** The answer is complete, or its client has gone. */
+  completed(code: number): void {
+    this.#status ??= { code }
+    this.#write('ResponseComplete')
+  }
+
+  /** The client's credentials are bad: its request ends here. */
+  refused(): void {
+    this.#status = { status: 'Failure', message: 'Unauthorized', reason: 'Unauthorized', code: 401 }
+    if (this.wantsResponse)
+      this.#responseObject = JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, ...this.#status })
+    this.#write('ResponseStarted')
+  }
+
+  #write(stage: Stage, time = toMicroTime(this.#parts.nowMs())): void {
+    const { verdict, uri, asker, attributes, request, write } = this.#parts
+    if (verdict.omits(stage)) return
+    const agent = String(request.headers['user-agent'] ?? '')
+    const head = JSON.stringify({
+      kind: 'Event',
+      apiVersion: 'audit.k8s.io/v1',
+      level: verdict.level,
+      auditID: this.#id,
+      stage,
+      requestURI: uri,
+      verb: attributes.resource && !verbs.has(attributes.verb) ? '' : attributes.verb,
+      user: asker ? userInfo(asker) : {},
+      impersonatedUser: this.#impersonated && userInfo(this.#impersonated),
+      sourceIPs: sourceIPs(request),
+      userAgent: agent.length > maxUserAgent ? `${agent.slice(0, maxUserAgent)}...TRUNCATED` : agent || undefined,
+      objectRef: this.#objectRef,
+      responseStatus: this.#status && { metadata: {}, ...this.#status },
+    })
+    const bodies =
+      (this.#requestObject === undefined ? '' : `,"requestObject":${this.#requestObject}`) +
+      (this.#responseObject === undefined ? '' : `,"responseObject":${this.#responseObject}`)
+    const hasAnnotations = Object.keys(this.#annotations).length > 0
+    const tail = JSON.stringify({
+      requestReceivedTimestamp: this.#received,
+      stageTimestamp: time,
+      annotations: hasAnnotations ? this.#annotations : undefined,
+    })
+    write(`${head.slice(0, -1)}${bodies},${tail.slice(1)}\n`)
+  }
+
+  /** Leaves out what the policy does not want, and line breaks, which would end the line. */
+  #shown(json: string): string {
+    if (!this.#parts.verdict.omitManagedFields) return json.replaceAll('\n', ' ')
+    const object = JSON.parse(json) as Listed
+    for (const one of [object, ...(object.items ?? []), ...(object.rows ?? []).map((row) => row.object ?? {})])
+      delete one.metadata?.managedFields
+    return JSON.stringify(object)
+  }
+}
+
+interface Managed {
+  metadata?: { managedFields?: unknown }
+}
+interface Listed extends Managed {
+  items?: Managed[] | null
+  rows?: { object?: Managed }[] | null
+}
+
+function isJson(text: string): boolean {
+  try {
+    return JSON.parse(text) !== undefined
+  } catch {
+    return false
+  }
+}
+
+const beginning = (json: string | readonly string[] | Buffer): string =>
+  (Buffer.isBuffer(json) ? json.subarray(0, 20).toString() : typeof json === 'string' ? json : (json[0] ?? '')).slice(
+    0,
+    20,
+  )
+
+/** Leaves out what is empty, as Go does. */
+const userInfo = ({ name, uid, groups, extra }: User) => ({
+  username: name || undefined,
+  uid: uid || undefined,
+  groups: groups.length > 0 ? groups : undefined,
+  extra: extra && Object.keys(extra).length > 0 ? extra : undefined,
+})
+
+/** Returns the client's address behind those that it says it comes from. Upstream: apimachinery's net.SourceIPs. */
+function sourceIPs({ headers, socket }: IncomingMessage): string[] {
+  const found = String(headers['x-forwarded-for'] ?? '')
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => isIP(one) !== 0)
+  const real = String(headers['x-real-ip'] ?? '').trim()
+  if (isIP(real) !== 0 && !found.includes(real)) found.push(real)
+  const remote = (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+  if (remote && found.at(-1) !== remote) found.push(remote)
+  return found
+}

@@ -1,0 +1,115 @@
+import {
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  type WriteStream,
+} from 'node:fs'
+import { basename, dirname, extname, join } from 'node:path'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { toMicroTime } from '../../shared/clock/timestamp.ts'
+import type { Logger } from '../../shared/log/log.ts'
+
+export interface LogFileOptions {
+  /** `-`: standard output. */
+  path: string
+  /** Sets how many days old files are kept; 0: for ever. */
+  maxAge: number
+  /** Files besides the current one; 0: all. */
+  maxBackups: number
+  /** Megabytes, after which a new file begins; 0: 100. */
+  maxSize: number
+  clock: Clock
+  log: Logger
+}
+
+const megabyte = 1024 * 1024
+const dayMs = 86_400_000
+const defaultMegabytes = 100
+/** Lines that the disk has not taken. */
+const maxWaitingBytes = 64 * megabyte
+
+/** Appends lines to a file, and begins a new one when it is large. Upstream's: lumberjack. */
+export class LogFile {
+  readonly #options: LogFileOptions
+  #stream: WriteStream | NodeJS.WriteStream
+  #bytes = 0
+  #dropped = 0
+
+  constructor(options: LogFileOptions) {
+    this.#options = options
+    if (options.path !== '-') mkdirSync(dirname(options.path), { recursive: true })
+    this.#stream = this.#open()
+  }
+
+  write(line: string): void {
+    if (this.#stream.writableLength > maxWaitingBytes) {
+      if (this.#dropped++ === 0) this.#options.log.error('audit log: lines are dropped, the disk is too slow')
+      return
+    }
+    const { path, maxSize } = this.#options
+    const length = Buffer.byteLength(line)
+    if (path !== '-' && this.#bytes + length > (maxSize || defaultMegabytes) * megabyte) this.#rotate()
+    this.#bytes += length
+    this.#stream.write(line)
+  }
+
+  async close(): Promise<void> {
+    if (this.#options.path === '-') return
+    await new Promise<void>((resolve) => void this.#stream.end(resolve))
+  }
+
+  #open(): WriteStream | NodeJS.WriteStream {
+    const { path, log } = this.#options
+    if (path === '-') return process.stdout
+    this.#bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+    const stream = createWriteStream(path, { fd: openSync(path, 'a', 0o600) })
+    stream.on('error', (error) => log.error({ err: error }, 'audit log: a line could not be written'))
+    return stream
+  }
+
+  /** The file gets its time as a part of its name; those that are too many, or too old, are removed. */
+  #rotate(): void {
+    const { path, clock, log } = this.#options
+    let ms = clock.machine.now()
+    while (existsSync(backupOf(path, ms))) ms++
+    try {
+      renameSync(path, backupOf(path, ms))
+      const before = this.#stream
+      this.#stream = this.#open()
+      before.end()
+      this.#prune()
+    } catch (error) {
+      log.error({ err: error }, 'audit log: the file could not be rotated')
+    }
+  }
+
+  #prune(): void {
+    const { path, maxAge, maxBackups, clock } = this.#options
+    const { name, extension } = namesOf(path)
+    const isBackup = (file: string): boolean =>
+      file.startsWith(`${name}-`) && file.endsWith(extension) && /\d{4}-\d\d-\d\dT/.test(file)
+    const backups = readdirSync(dirname(path)).filter(isBackup).sort().reverse()
+    const oldest = clock.machine.now() - maxAge * dayMs
+    for (const [index, file] of backups.entries()) {
+      const whole = join(dirname(path), file)
+      if ((maxBackups > 0 && index >= maxBackups) || (maxAge > 0 && statSync(whole).mtimeMs < oldest)) rmSync(whole)
+    }
+  }
+}
+
+/** `audit-2026-11-21T12-00-00.000.log` */
+function backupOf(path: string, ms: number): string {
+  const { name, extension } = namesOf(path)
+  const time = toMicroTime(ms).replaceAll(':', '-').slice(0, '2026-11-21T12-00-00.000'.length)
+  return join(dirname(path), `${name}-${time}${extension}`)
+}
+
+function namesOf(path: string): { name: string; extension: string } {
+  const extension = extname(path)
+  return { name: basename(path, extension), extension }
+}
