@@ -7,6 +7,7 @@ import { verificationOptions } from '../kubelet/images/access/verification-optio
 import { imageGarbageOptions } from '../kubelet/images/garbage/options.ts'
 import { registryOptions } from '../kubelet/images/registry-options.ts'
 import { shutdownOptions } from '../kubelet/node/shutdown-options.ts'
+import { runtimeOption } from '../kubelet/runtime-option.ts'
 import { serviceOptions } from '../kubelet/services/options.ts'
 import { electionOptions } from '../shared/config/election-options.ts'
 import { option, type Values } from '../shared/config/option.ts'
@@ -90,6 +91,7 @@ export const clusterOptions = {
   ...registryOptions,
   ...imageGarbageOptions,
   ...verificationOptions,
+  runtime: runtimeOption,
   isolation: option(oneOf('auto', 'none', 'pod'), {
     default: 'auto',
     help: "Whether a container's processes have their own namespaces; auto: where the machine allows it",

@@ -5,6 +5,7 @@ import { type verificationOptions, verificationPolicy } from './images/access/ve
 import { type imageGarbageOptions, imageGarbagePolicy } from './images/garbage/options.ts'
 import type { PodCidr } from './node/pod-network.ts'
 import type { shutdownOptions } from './node/shutdown-options.ts'
+import { criEndpoint, type RuntimeChoice } from './runtime-option.ts'
 
 /** Throws a UsageError for values that are right one by one, and do not fit together. */
 export function checkOptions(
@@ -13,6 +14,7 @@ export function checkOptions(
   > & {
     network: 'host' | 'pod'
     podCidr?: PodCidr
+    runtime?: RuntimeChoice
   },
 ): void {
   evictionConfig(values)
@@ -22,6 +24,8 @@ export function checkOptions(
     throw new UsageError(
       `--network pod gives each pod an address of its own, so --pod-cidr cannot be ${values.podCidr}`,
     )
+  if (values.network === 'pod' && criEndpoint(values.runtime ?? 'process') !== undefined)
+    throw new UsageError('--network pod is for --runtime process: a container runtime has networks of its own, by CNI')
   const { shutdownGracePeriod: all, shutdownGracePeriodCriticalPods: critical } = values
   if (critical <= all) return
   const [part, whole] = [critical, all].map((ms) => duration.show?.(ms))

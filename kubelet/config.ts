@@ -31,6 +31,7 @@ import { registryOptions } from './images/registry-options.ts'
 import type { PodCidr } from './node/pod-network.ts'
 import { shutdownOptions } from './node/shutdown-options.ts'
 import { machineAddresses } from './runtime/network/machine-addresses.ts'
+import { runtimeOption } from './runtime-option.ts'
 import { serviceOptions } from './services/options.ts'
 
 const addressings = ['auto', 'node', 'loopback', 'host']
@@ -84,7 +85,7 @@ export const kubeletOptions = {
     default: 0,
     help: 'Port on 127.0.0.1 that answers /healthz once the node is ready; 0: none',
   }),
-  runtime: option(oneOf('process', 'simulated'), { default: 'process', help: 'Real processes, or none at all' }),
+  runtime: runtimeOption,
   imageStore: option(path, {
     default: '',
     help: 'Folder of the images that kubestage image load has loaded (default: images in --root-dir)',

@@ -41,6 +41,7 @@ import { startPodSource } from './pods/pod-source.ts'
 import { reportContainerLimits } from './report-container-limits.ts'
 import type { ContainerRuntime } from './runtime/container-runtime.ts'
 import type { ImageService } from './runtime/image-service.ts'
+import { hasPodNetworks } from './runtime/pod-networks.ts'
 import { watchManifests } from './static/manifest-folder.ts'
 import { createMirrorPods } from './static/mirror-pods.ts'
 import { StaticPods } from './static/static-pods.ts'
@@ -265,7 +266,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     maxPods: options.maxPods ?? 110,
     runtimeVersion: runtime.version,
     pressure: eviction.pressure(),
-    problems: [...(network.problem ? [network.problem] : []), ...controls.problems()],
+    problems: [runtime.problem?.(), network.problem, ...controls.problems()].filter((problem) => problem !== undefined),
     labels: options.nodeLabels,
   })
   await withinLimit(network.begin(), NETWORK_MS, clock.machine)
@@ -300,7 +301,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     ],
   })
   const sysctls = {
-    sharesNetwork: (options.podFiles ?? true) && !runtime.network,
+    sharesNetwork: (options.podFiles ?? true) && !hasPodNetworks(runtime),
     sharesIpc: !runtime.ownIpc,
     allowed: options.allowedUnsafeSysctls,
   }

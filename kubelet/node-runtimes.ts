@@ -11,7 +11,9 @@ import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-
 import type { ImageService } from './runtime/image-service.ts'
 import type { Pulls } from './runtime/images/find-image.ts'
 import type { Images } from './runtime/images/images.ts'
+import type { LogLimits } from './runtime/log-files.ts'
 import type { Cgroups } from './runtime/process/cgroups/cgroups.ts'
+import { criEndpoint } from './runtime-option.ts'
 
 interface RuntimeOptions {
   /** The configuration; its `rootDir` is absolute. */
@@ -39,10 +41,30 @@ interface NodeRuntime {
  * Opens the runtime that `--runtime` names. Each runtime is loaded only when it is wanted: a simulated node needs no
  * processes, and a real node needs no simulation.
  */
-export const nodeRuntimes: Record<KubeletConfig['runtime'], (options: RuntimeOptions) => Promise<NodeRuntime>> = {
-  process: openProcesses,
-  simulated: openSimulation,
+export function openNodeRuntime(options: RuntimeOptions): Promise<NodeRuntime> {
+  const { runtime } = options.config
+  const endpoint = criEndpoint(runtime)
+  if (endpoint !== undefined) return openContainerRuntime(endpoint, options)
+  return runtime === 'simulated' ? openSimulation(options) : openProcesses(options)
 }
+
+async function openContainerRuntime(endpoint: string, { config, clock, log }: RuntimeOptions): Promise<NodeRuntime> {
+  const { createCriRuntime } = await import('./runtime/cri/index.ts')
+  const { rootDir, nodeIp: nodeIP } = config
+  const logs = logLimits(config)
+  const warn = (message: string, fields: object) => log.warn(fields, message)
+  try {
+    const runtime = await createCriRuntime({ endpoint, rootDir, nodeIP, clock, logs, warn })
+    return { runtime, lossMark: createLossMark(path.join(rootDir, 'cri', 'lost')), podFiles: true }
+  } catch (error) {
+    throw new ConfigError(`--runtime cri:${endpoint} does not answer: ${(error as Error).message}`)
+  }
+}
+
+const logLimits = ({ containerLogMaxSize, containerLogMaxFiles }: KubeletConfig): LogLimits => ({
+  fileBytes: quantityValue(containerLogMaxSize),
+  files: containerLogMaxFiles,
+})
 
 async function openSimulation({ config, clock }: RuntimeOptions): Promise<NodeRuntime> {
   const { createSimulatedRuntime } = await import('./runtime/simulated.ts')
@@ -85,7 +107,7 @@ async function createProcesses(
     hidden: secretPlaces(config),
     layerBytes: quantityValue(config.containerLayerSize),
     cgroups,
-    logs: { fileBytes: quantityValue(config.containerLogMaxSize), files: config.containerLogMaxFiles },
+    logs: logLimits(config),
     capabilities,
     warn: (message, fields) => log.warn(fields, message),
   })

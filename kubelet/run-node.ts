@@ -19,7 +19,7 @@ import type { ControlledNode } from './http/control-node.ts'
 import { KubeletMetrics } from './metrics/kubelet-metrics.ts'
 import type { LossMark } from './node/loss-mark.ts'
 import { createNodeTime, type NodeTime } from './node/node-time.ts'
-import { nodeRuntimes } from './node-runtimes.ts'
+import { openNodeRuntime } from './node-runtimes.ts'
 import { type RebootableKubelet, startRebootableKubelet } from './rebootable-kubelet.ts'
 import type { ContainerRuntime } from './runtime/container-runtime.ts'
 import type { Images } from './runtime/images/images.ts'
@@ -51,7 +51,7 @@ export async function runNode(options: RunNodeOptions): Promise<RunningNode> {
   const config = { ...options.config, rootDir: path.resolve(options.config.rootDir) }
   // Secrets of pods are files below it.
   makeFolder(config.rootDir)
-  const opened = await nodeRuntimes[config.runtime]({ config, clock, log })
+  const opened = await openNodeRuntime({ config, clock, log })
   const { images, lossMark } = opened
   const runtime = moving ? trackedRuntime(opened.runtime, moving.activity) : opened.runtime
   const actions = createActions(clock)

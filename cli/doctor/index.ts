@@ -1,10 +1,12 @@
 import { styleText } from 'node:util'
 import { apiServerOptions } from '../../apiserver/options.ts'
 import { stateDirOption } from '../../cluster/state-directory.ts'
+import { runtimeOption } from '../../kubelet/runtime-option.ts'
 import { configOption } from '../../shared/config/resolve.ts'
 import { command } from '../command.ts'
 import { outputOption, printData } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
+import { containerRuntime } from './container-runtime.ts'
 import type { Finding } from './finding.ts'
 import { containers, limits, networks, perl, program, rights, terminals } from './machine.ts'
 import { machineKind } from './machine-kind.ts'
@@ -20,9 +22,10 @@ export default command({
     stateDir: stateDirOption,
     host: apiServerOptions.host,
     port: apiServerOptions.port,
+    runtime: runtimeOption,
     output: outputOption,
   },
-  async run({ values: { host, port, stateDir, output }, origins }) {
+  async run({ values: { host, port, stateDir, runtime, output }, origins }) {
     const machine = machineKind()
     const looks = Promise.all([
       program(),
@@ -38,7 +41,8 @@ export default command({
       kubectl(),
       docker(),
     ])
-    const findings = await withProgress('Looking', looks)
+    const all = Promise.all([looks, containerRuntime(runtime)]).then((found) => found.flat())
+    const findings = await withProgress('Looking', all)
     if (output !== 'text') await printData(output, findings)
     else for (const finding of findings) print(finding)
     return findings.some(({ state }) => state === 'bad') ? 1 : 0

@@ -59,6 +59,7 @@ export function writeKubeletFiles({ settings, state, clusterRoot, pki, urls, tim
     imagePullCredentialsVerificationPolicy: settings.imagePullCredentialsVerificationPolicy,
     preloadedImagesVerificationAllowlist: settings.preloadedImagesVerificationAllowlist,
     maxPods: settings.maxPods,
+    runtime: settings.runtime,
     isolation: settings.isolation,
     network: settings.network,
     endpointLag: `${settings.endpointLag}ms`,

@@ -2,12 +2,12 @@ import { type ClientHttp2Session, connect, constants } from 'node:http2'
 import { Gathered } from '../../shared/client/gathered.ts'
 import { hostPort } from '../../shared/client/network-errors.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
+import { codeName, decodedMessage, grpcCodes } from '../../shared/grpc/status.ts'
 import { type ActionOptions, type ActionResult, type ActionTarget, CANCELED } from './action.ts'
 import { networkFor } from './dial.ts'
 
 const serving = 1
 const statusNames = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN']
-const unimplemented = 12
 /** An answer may have this size; a health check has seven bytes. */
 const maxMessageBytes = 64 * 1024
 /** Upstream: google.golang.org/grpc/backoff, without its jitter. */
@@ -85,7 +85,7 @@ function check(
   const note = (headers: Record<string, unknown>) => {
     if (headers['grpc-status'] === undefined) return
     code = String(headers['grpc-status'])
-    text = decoded(String(headers['grpc-message'] ?? ''))
+    text = decodedMessage(String(headers['grpc-message'] ?? ''))
   }
   stream.on('response', note)
   stream.on('trailers', note)
@@ -129,28 +129,15 @@ function varint(value: number): number[] {
 
 function judge(code: string | undefined, text: string, body: Buffer): ActionResult {
   const failure = (message: string): ActionResult => ({ outcome: 'failure', output: '', message })
-  if (code === String(unimplemented)) {
+  if (code === String(grpcCodes.unimplemented)) {
     return failure(`error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${text}`)
   }
-  if (code !== '0') return failure(`error: health rpc probe failed: rpc error: code = ${codeName(code)} desc = ${text}`)
+  if (code !== '0')
+    return failure(
+      `error: health rpc probe failed: rpc error: code = ${codeName(Number(code ?? grpcCodes.unavailable))} desc = ${text}`,
+    )
   // HealthCheckResponse{status = 1}: the tag 0x08 and one byte; nothing at all is zero.
   const status = body[5] === 0x08 ? (body[6] ?? 0) : 0
   if (status === serving) return { outcome: 'success', output: '', message: 'service healthy' }
   return failure(`service unhealthy (responded with "${statusNames[status] ?? status}")`)
 }
-
-/** Percent-encoded, unless the server says it otherwise: then it stands as it is. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
-
-/** As Go prints them, by number. */
-const codes =
-  'OK Canceled Unknown InvalidArgument DeadlineExceeded NotFound AlreadyExists PermissionDenied ResourceExhausted FailedPrecondition Aborted OutOfRange Unimplemented Internal Unavailable DataLoss Unauthenticated'.split(
-    ' ',
-  )
-const codeName = (code = '14'): string => codes[Number(code)] ?? `Code(${code})`

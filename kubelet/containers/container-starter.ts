@@ -146,7 +146,7 @@ export class ContainerStarter {
       return record
     } catch (error) {
       if (!(error instanceof StartError)) throw error
-      return this.#fail(request, error.message, 'RunContainerError')
+      return this.#fail(request, error.message, error.reason)
     }
   }
 

@@ -7,6 +7,7 @@ import type { EventRecorder } from '../events/event-recorder.ts'
 import type { MachineFacts } from '../node/machine.ts'
 import { nodeLogFolders, nodeLogs, podDir } from '../pod/folders.ts'
 import type { ContainerRuntime, Mount } from '../runtime/container-runtime.ts'
+import { hasPodNetworks } from '../runtime/pod-networks.ts'
 import { type ContainerMountsOptions, containerMounts } from '../volumes/container-mounts.ts'
 import { VolumeManager } from '../volumes/volume-manager.ts'
 import type { Volume } from '../volumes/volume-payload.ts'
@@ -118,7 +119,7 @@ export class ContainerSurroundings {
     const volumeMounts = containerMounts(pod, container, { env, volumePath, imageFolders })
     if (!this.#canMount) return volumeMounts
     const written = [
-      hostsMount(pod, container, { podIP, rootDir, ownNetwork: runtime.network !== undefined, isNeeded: ofImage }),
+      hostsMount(pod, container, { podIP, rootDir, ownNetwork: hasPodNetworks(runtime), isNeeded: ofImage }),
       resolverMount(pod, container, { rootDir, isNeeded: ofImage, dnsServer: this.#options.dnsServer?.() }),
       ofImage ? hostnameMount(pod, container, rootDir) : undefined,
     ]

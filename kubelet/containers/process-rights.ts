@@ -22,6 +22,7 @@ export function processRights({ securityContext }: Pick<Container, 'securityCont
   const kept = privileged ? base : [...new Set([...base, ...add])].filter((name) => !drop.includes(name))
   return {
     capabilities: kept.filter((name) => capabilityNames.includes(name)),
+    ...((add.length > 0 || drop.length > 0) && { asked: { add, drop } }),
     noNewPrivileges: allowPrivilegeEscalation === false,
     privileged,
     ...(procMount === 'Unmasked' && { openProc: true }),

@@ -77,7 +77,7 @@ export class ContainerKiller {
   }
 
   async #preStop(request: KillRequest, journal: KillJournal, graceSeconds: number): Promise<void> {
-    const { clock, events, hooks, warn, error } = this.#options
+    const { clock, events, hooks, runtime, warn, error } = this.#options
     const { pod, container, record, podIP } = request
     const hook = container.lifecycle?.preStop
     if (!hook) return
@@ -85,6 +85,13 @@ export class ContainerKiller {
     if (problem) {
       error(problem, pod)
       events.podEvent(pod, container.name, 'Warning', 'InvalidReasonDelivery', problem)
+    }
+    const isInCommand = handler.exec?.command?.some((word, index) => word !== hook.exec?.command?.[index])
+    if (runtime.capabilities().execEnv === false && !isInCommand) {
+      for (const name of Object.keys(env ?? {})) {
+        const notTold = `The container runtime gives a hook no variables: ${name} is not set`
+        events.podEvent(pod, container.name, 'Warning', 'ReasonNotDelivered', notTold)
+      }
     }
     const told = { ...env, ...timeVariables(clock, graceSeconds) }
     const result = await hooks.run({ pod, container, record, podIP, handler, env: told, headers })

@@ -14,6 +14,10 @@ export interface ContainerRuntime {
   capabilities(): RuntimeCapabilities
   /** Present where pods have a network of their own, which is not the machine's. */
   readonly network?: NodeNetwork
+  /** Pods have networks of their own, and this machine reaches them at their addresses without {@link network}. */
+  readonly reachesPods?: true
+  /** Says why no container can be started or watched now; undefined or absent if all is well. */
+  problem?(): string | undefined
   /** A pod can set kernel parameters of an IPC namespace of its own. */
   readonly ownIpc: boolean
   /**
@@ -193,6 +197,8 @@ export interface RuntimeCapabilities {
   users?: true
   /** Containers of images can have users of their own, as `hostUsers: false` asks for. */
   ownUsers?: true
+  /** A command beside a container cannot be given variables. */
+  execEnv?: false
   /** Lists what the kernel limits; absent where it limits nothing. */
   limits?: readonly LimitedResource[]
 }
@@ -270,7 +276,14 @@ export class ImageError extends Error {
     this.reason = reason
   }
 }
-export class StartError extends Error {}
+export class StartError extends Error {
+  /** The waiting reason: the container was made and could not be started, or was not even made and is not listed. */
+  readonly reason: 'RunContainerError' | 'CreateContainerError'
+  constructor(message: string, reason: StartError['reason'] = 'RunContainerError') {
+    super(message)
+    this.reason = reason
+  }
+}
 
 export interface SandboxConfig {
   podUid: string
@@ -361,6 +374,8 @@ export interface ContainerConfig {
 export interface ProcessRights {
   /** Names capabilities as Linux does, without `CAP_`. */
   capabilities: string[]
+  /** Holds what the manifest adds to the usual ones and takes from them, for a runtime that has its own usual ones. */
+  asked?: { add: string[]; drop: string[] }
   /** A program that belongs to root does not make its caller root. */
   noNewPrivileges: boolean
   /** The container can change the machine's settings under `/proc/sys` and `/sys`. */
@@ -448,6 +463,7 @@ export interface ProcessStreams {
   stderr?: Readable
   /** Present only for a terminal. */
   resize?(size: TerminalSize): void
+  /** Rejects where it turns out later that the process could not be executed, or where its end cannot be told. */
   exitCode: Promise<number>
 }
 export interface TerminalSize {

@@ -1,4 +1,4 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2'
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls, type SecureContextOptions, TLSSocket } from 'node:tls'
 import type { Clock, Timer } from '../clock/clock.ts'
@@ -6,14 +6,26 @@ import { frame, MessageReader } from './framing.ts'
 import { decodedMessage, GrpcError, grpcCodes } from './status.ts'
 
 export interface GrpcChannelOptions {
-  /** `https://host:port` or `http://host:port`. */
+  /** `https://host:port`, `http://host:port`, or `unix:///path` of a socket. */
   url: string
   tls?: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>
   clock: Clock
+  /** Bounds a message that comes; by default nothing does. */
+  maxMessageBytes?: number
+}
+
+export interface GrpcCallOptions {
+  /** Bounds the wait for the answer, which else lasts as long as the connection. */
+  timeoutMs?: number
+  /** Ends the call, which the server is told. */
+  signal?: AbortSignal
+  metadata?: Readonly<Record<string, string>>
 }
 
 export interface GrpcStream {
   send(message: Buffer): void
+  /** Nothing more is sent. */
+  end(): void
   /** Ends it at once; `onEnd` is not called. */
   close(): void
 }
@@ -36,20 +48,23 @@ export class GrpcChannel {
   readonly url: string
   readonly #tls: GrpcChannelOptions['tls']
   readonly #clock: Clock
+  readonly #maxMessageBytes: number | undefined
   #session: Promise<ClientHttp2Session> | undefined
 
-  constructor({ url, tls, clock }: GrpcChannelOptions) {
+  constructor({ url, tls, clock, maxMessageBytes }: GrpcChannelOptions) {
     this.url = url
     this.#tls = tls
     this.#clock = clock
+    this.#maxMessageBytes = maxMessageBytes
   }
 
   /** Sends one message and returns the answer. Rejects with a GrpcError. */
-  async unary(path: string, message: Buffer, { timeoutMs }: { timeoutMs: number }): Promise<Buffer> {
+  async unary(path: string, message: Buffer, { timeoutMs, signal, metadata }: GrpcCallOptions): Promise<Buffer> {
     const session = await this.#connected()
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
     let answer: Buffer | undefined
     const stream = this.#open(session, path, {
+      metadata,
       onMessage: (received) => {
         answer = Buffer.from(received)
       },
@@ -58,23 +73,36 @@ export class GrpcChannel {
         else reject(error ?? new GrpcError(grpcCodes.unavailable, 'the answer is empty', { wasSent: true }))
       },
     })
-    const timer = this.#clock.setTimer(timeoutMs, () => {
-      stream.close()
-      const text = `no answer within ${Math.round(timeoutMs / 100) / 10} s`
-      reject(new GrpcError(grpcCodes.deadlineExceeded, text, { wasSent: true }))
-    })
+    const giveUp = (code: number, text: string): void => {
+      stream.close(constants.NGHTTP2_CANCEL)
+      reject(new GrpcError(code, text, { wasSent: true }))
+    }
+    const timer =
+      timeoutMs === undefined
+        ? undefined
+        : this.#clock.setTimer(timeoutMs, () =>
+            giveUp(grpcCodes.deadlineExceeded, `no answer within ${Math.round(timeoutMs / 100) / 10} s`),
+          )
+    const cancel = (): void => giveUp(grpcCodes.canceled, 'the call was canceled')
+    signal?.addEventListener('abort', cancel)
+    if (signal?.aborted) cancel()
     stream.end(frame(message))
     try {
       return await promise
     } finally {
-      timer.cancel()
+      timer?.cancel()
+      signal?.removeEventListener('abort', cancel)
     }
   }
 
   /** Messages in both directions, until one side ends. Rejects with a GrpcError when there is no connection. */
   async stream(path: string, handlers: StreamHandlers): Promise<GrpcStream> {
     const stream = this.#open(await this.#connected(), path, handlers)
-    return { send: (message) => void stream.write(frame(message)), close: () => stream.close() }
+    return {
+      send: (message) => void stream.write(frame(message)),
+      end: () => void stream.end(),
+      close: () => stream.close(constants.NGHTTP2_CANCEL),
+    }
   }
 
   /** Ends the connection; the next call makes another. */
@@ -87,8 +115,13 @@ export class GrpcChannel {
     )
   }
 
-  #open(session: ClientHttp2Session, path: string, { onMessage, onEnd }: StreamHandlers): ClientHttp2Stream {
+  #open(
+    session: ClientHttp2Session,
+    path: string,
+    { metadata, onMessage, onEnd }: StreamHandlers & Pick<GrpcCallOptions, 'metadata'>,
+  ): ClientHttp2Stream {
     const stream = session.request({
+      ...metadata,
       ':method': 'POST',
       ':path': path,
       'content-type': 'application/grpc',
@@ -105,11 +138,20 @@ export class GrpcChannel {
       else if (headers[':status'] !== undefined && headers[':status'] !== 200)
         status = { code: grpcCodes.unimplemented, text: `HTTP status ${headers[':status']}` }
     }
-    const reader = new MessageReader(onMessage)
+    const reader = new MessageReader(onMessage, this.#maxMessageBytes)
     stream.on('response', note).on('trailers', note)
-    stream.on('data', (chunk: Buffer) => reader.push(chunk))
+    stream.on('data', (chunk: Buffer) => {
+      if (failure) return
+      try {
+        reader.push(chunk)
+      } catch (error) {
+        status = { code: grpcCodes.internal, text: (error as Error).message }
+        failure = error as Error
+        stream.close(constants.NGHTTP2_CANCEL)
+      }
+    })
     stream.on('error', (error) => {
-      failure = error
+      failure ??= error
     })
     stream.on('close', () => {
       if (status?.code === 0) return onEnd(undefined)
@@ -141,7 +183,10 @@ export class GrpcChannel {
   async #connect(onGone: () => void): Promise<ClientHttp2Session> {
     const { promise, resolve, reject } = Promise.withResolvers<ClientHttp2Session>()
     const socket = this.#socket()
-    const session = connect(this.url, { createConnection: () => socket, settings: { initialWindowSize: windowBytes } })
+    const session = connect(socketPathOf(this.url) === undefined ? this.url : 'http://localhost', {
+      createConnection: () => socket,
+      settings: { initialWindowSize: windowBytes },
+    })
     const leave = (error?: Error): void => {
       timer.cancel()
       reject(error ?? new Error('it closed the connection before it was ready, as where http and https are mixed up'))
@@ -170,11 +215,14 @@ export class GrpcChannel {
       .on('goaway', () => leave())
     const ready = await promise
     timer.cancel()
-    this.#watchOver(ready)
+    // The end of a process of this machine ends its sockets; and servers in Go may hang up on who pings often.
+    if (socketPathOf(this.url) === undefined) this.#watchOver(ready)
     return ready
   }
 
   #socket(): Socket {
+    const path = socketPathOf(this.url)
+    if (path !== undefined) return connectTcp({ path })
     const { protocol, hostname, port } = new URL(this.url)
     const host = hostname.replace(/^\[|\]$/g, '')
     if (protocol === 'http:') return connectTcp(Number(port || 80), host)
@@ -205,6 +253,9 @@ export class GrpcChannel {
     wait()
   }
 }
+
+const socketPathOf = (url: string): string | undefined =>
+  url.startsWith('unix:') ? url.slice('unix://'.length) : undefined
 
 /** A server without TLS hangs up when it is greeted so, as does one that is ending: the error alone says neither. */
 function duringHandshake(socket: Socket, error: NodeJS.ErrnoException): Error {

@@ -1,11 +1,15 @@
 /** The status codes that callers here tell apart. */
 export const grpcCodes = {
+  canceled: 1,
+  unknown: 2,
   invalidArgument: 3,
   deadlineExceeded: 4,
+  notFound: 5,
   permissionDenied: 7,
   resourceExhausted: 8,
   outOfRange: 11,
   unimplemented: 12,
+  internal: 13,
   unavailable: 14,
   unauthenticated: 16,
 } as const
@@ -31,3 +35,10 @@ export function decodedMessage(text: string): string {
     return text
   }
 }
+
+/** Holds the names as Go prints them, by number. */
+const names =
+  'OK Canceled Unknown InvalidArgument DeadlineExceeded NotFound AlreadyExists PermissionDenied ResourceExhausted FailedPrecondition Aborted OutOfRange Unimplemented Internal Unavailable DataLoss Unauthenticated'.split(
+    ' ',
+  )
+export const codeName = (code: number): string => names[code] ?? `Code(${code})`

@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Clock, Timer } from '../../../shared/clock/clock.ts'
-import { acceptSpdy } from './spdy/connection.ts'
-import type { SpdyStream } from './spdy/stream.ts'
+import { acceptSpdy } from '../../../shared/spdy/connection.ts'
+import type { SpdyStream } from '../../../shared/spdy/stream.ts'
 
 export interface PortForwardTarget {
   clock: Clock

@@ -52,11 +52,12 @@ export async function runRemoteCommand(
   if (known && known !== given) resize?.(known)
   if (stdin && streams.stdin) pipeline(streams.stdin, stdin).catch(() => {})
   await Promise.all([copy(stdout, streams.stdout), stderr && copy(stderr, streams.stderr)])
-  const code = await exitCode
+  const code = await exitCode.catch((error: Error) => error)
   // A container that goes on has seen the end of its first session; whether that is the end of its input, is its own
   // affair.
   stdin?.destroy()
-  streams.finish(verb === 'exec' ? exitStatus(code) : success)
+  if (code instanceof Error) streams.finish(internalFailure(`${failures[verb]}: ${code.message}`))
+  else streams.finish(verb === 'exec' ? exitStatus(code) : success)
 }
 
 /** Streams without a listener are discarded, also after the listener has gone. */

@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../../shared/clock/clock.ts'
+import { acceptSpdy } from '../../../shared/spdy/connection.ts'
+import type { SpdyStream } from '../../../shared/spdy/stream.ts'
 import { encodeStatus } from './remote-status.ts'
 import { parseSizes, type RemoteStreams, type WantedStreams } from './remote-streams.ts'
-import { acceptSpdy } from './spdy/connection.ts'
-import type { SpdyStream } from './spdy/stream.ts'
 
 export interface SpdyRemoteOptions {
   transport: Duplex

@@ -1,8 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeFolder } from '../../../shared/files/make-folder.ts'
-import { receptionOf } from './proc-files.ts'
-import { sendSignal, signalNumber } from './signals.ts'
+import { receptionOf } from '../proc-files.ts'
+import { sendSignal, signalNumber } from '../signals.ts'
 
 /**
  * Says in one line by how many seconds the cluster's time has been moved, `+600`; the form that libfaketime reads, too.

@@ -1,25 +1,18 @@
 /** SPDY and WebSocket frames of exec, attach and port-forward, at the kubelet's side: the connection ends, and nothing else does. */
 import { Duplex, PassThrough } from 'node:stream'
-import { acceptSpdy } from '../../../kubelet/http/streaming/spdy/connection.ts'
-import {
-  controlFrame,
-  dataFrame,
-  numbers,
-  ping,
-  rstStream,
-  synStream,
-} from '../../../kubelet/http/streaming/spdy/frames.ts'
-import { HeaderBlocks, headerText } from '../../harness/spdy-opener.ts'
+import { acceptSpdy } from '../../../shared/spdy/connection.ts'
+import { controlFrame, dataFrame, numbers, ping, rstStream, synStream } from '../../../shared/spdy/frames.ts'
+import { HeaderPacker, headerText } from '../../../shared/spdy/header-packer.ts'
 import type { Fuzzer } from '../fuzzer.ts'
 import type { Random } from '../random.ts'
 
-async function anyFrame(random: Random, blocks: HeaderBlocks): Promise<Buffer> {
+async function anyFrame(random: Random, blocks: HeaderPacker): Promise<Buffer> {
   const id = random.below(6)
   switch (random.below(6)) {
     case 0: {
       const headers = headerText({ streamtype: random.pick(['stdin', 'error', 'x']) })
       if (random.chance(0.2)) headers.writeUInt32BE(random.below(0xffff_ffff))
-      const block = await blocks.of(random.chance(0.7) ? headers : random.mutated(headers))
+      const block = await blocks.packBytes(random.chance(0.7) ? headers : random.mutated(headers))
       const head = Buffer.concat([numbers(id, 0), Buffer.alloc(2)])
       return controlFrame(synStream, Buffer.concat([head, random.chance(0.8) ? block : random.mutated(block)]))
     }
@@ -41,7 +34,7 @@ export const streams: Fuzzer = {
   attempts: 400,
   start: () => ({
     async attempt(random) {
-      const blocks = new HeaderBlocks()
+      const blocks = new HeaderPacker()
       const incoming = new PassThrough()
       const transport = Duplex.from({ readable: incoming, writable: new PassThrough().resume() } as never)
       const connection = acceptSpdy(transport, (stream) => {

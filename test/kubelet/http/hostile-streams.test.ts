@@ -4,7 +4,8 @@ import { Duplex, duplexPair, PassThrough } from 'node:stream'
 import t from 'tap'
 import { WebSocket } from 'ws'
 import { servePortForward } from '../../../kubelet/http/streaming/port-forward.ts'
-import { acceptSpdy } from '../../../kubelet/http/streaming/spdy/connection.ts'
+import type { Clock } from '../../../shared/clock/clock.ts'
+import { acceptSpdy } from '../../../shared/spdy/connection.ts'
 import {
   controlFrame,
   dataFrame,
@@ -13,9 +14,8 @@ import {
   readFrames,
   rstStream,
   synStream,
-} from '../../../kubelet/http/streaming/spdy/frames.ts'
-import type { SpdyStream } from '../../../kubelet/http/streaming/spdy/stream.ts'
-import type { Clock } from '../../../shared/clock/clock.ts'
+} from '../../../shared/spdy/frames.ts'
+import type { SpdyStream } from '../../../shared/spdy/stream.ts'
 import { createOpener } from '../../harness/spdy-opener.ts'
 import { until } from '../../harness/until.ts'
 import { apiServer, ca, startNode } from './start-node.ts'

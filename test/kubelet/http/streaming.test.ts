@@ -5,6 +5,7 @@ import t from 'tap'
 import { WebSocket } from 'ws'
 import { servePortForward } from '../../../kubelet/http/streaming/port-forward.ts'
 import { parseSizes } from '../../../kubelet/http/streaming/remote-streams.ts'
+import type { Clock } from '../../../shared/clock/clock.ts'
 import {
   controlFrame,
   dataFrame,
@@ -14,8 +15,7 @@ import {
   ping,
   readFrames,
   synReply,
-} from '../../../kubelet/http/streaming/spdy/frames.ts'
-import type { Clock } from '../../../shared/clock/clock.ts'
+} from '../../../shared/spdy/frames.ts'
 import { createOpener } from '../../harness/spdy-opener.ts'
 import { until } from '../../harness/until.ts'
 import { apiServer, ca, startNode } from './start-node.ts'

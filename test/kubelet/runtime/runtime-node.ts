@@ -8,6 +8,7 @@ import type {
   ContainerRuntime,
   RuntimeCapabilities,
   Sandbox,
+  SandboxConfig,
 } from '../../../kubelet/runtime/container-runtime.ts'
 import { createImages } from '../../../kubelet/runtime/images/images.ts'
 import type { Cgroups } from '../../../kubelet/runtime/process/cgroups/cgroups.ts'
@@ -79,7 +80,12 @@ export async function startNode(
   return { rootDir, shim, runtime: await open(), again }
 }
 
-export const sandboxOf = (runtime: ContainerRuntime, podUid: string, hostNetwork = false): Promise<Sandbox> =>
+export const sandboxOf = (
+  runtime: ContainerRuntime,
+  podUid: string,
+  hostNetwork = false,
+  more: Partial<SandboxConfig> = {},
+): Promise<Sandbox> =>
   runtime.startSandbox({
     podUid,
     namespace: 'default',
@@ -88,6 +94,7 @@ export const sandboxOf = (runtime: ContainerRuntime, podUid: string, hostNetwork
     hostname: podUid,
     shareProcessNamespace: false,
     annotations: { note: 'kept' },
+    ...more,
   })
 
 export function configOf(

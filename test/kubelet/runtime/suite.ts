@@ -6,6 +6,7 @@ import {
   type ContainerRuntime,
   type RuntimeEvent,
   type Sandbox,
+  type SandboxConfig,
   StartError,
 } from '../../../kubelet/runtime/container-runtime.ts'
 import { until } from '../../harness/until.ts'
@@ -26,6 +27,10 @@ export interface RuntimeOfSuite {
   runtime: ContainerRuntime
   /** A folder for logs. */
   rootDir: string
+  /** The image of all containers, where it is more than a name. */
+  image?: Pick<ContainerConfig, 'image' | 'imageId'>
+  /** What sandboxes have beside what the suite says. */
+  sandbox?: Partial<SandboxConfig>
   /** Resolves when a container that runs {@link programs.ignoresTerm} does so. */
   ignoresTerm(container: ContainerRecord): Promise<unknown>
 }
@@ -34,21 +39,26 @@ class Stage {
   readonly runtime: ContainerRuntime
   readonly ignoresTerm: RuntimeOfSuite['ignoresTerm']
   readonly #rootDir: string
+  readonly #image: RuntimeOfSuite['image']
+  readonly #sandbox: RuntimeOfSuite['sandbox']
 
-  constructor({ runtime, rootDir, ignoresTerm }: RuntimeOfSuite) {
+  constructor({ runtime, rootDir, image, sandbox, ignoresTerm }: RuntimeOfSuite) {
     this.runtime = runtime
     this.ignoresTerm = ignoresTerm
     this.#rootDir = rootDir
+    this.#image = image
+    this.#sandbox = sandbox
   }
 
   sandbox(podUid: string, hostNetwork = false): Promise<Sandbox> {
-    return sandboxOf(this.runtime, podUid, hostNetwork)
+    return sandboxOf(this.runtime, podUid, hostNetwork, this.#sandbox)
   }
 
   start(sandbox: Pick<Sandbox, 'id' | 'podUid'>, command: string[], more: Partial<ContainerConfig> = {}) {
     const logPath = path.join(this.#rootDir, 'logs', sandbox.podUid, `${more.name ?? 'c'}.log`)
     const paths = { env: {}, path: [], logPath }
-    const container = { name: 'c', attempt: 0, image: 'busybox', imageId: 'sha256:0', stdin: false, tty: false }
+    const image = this.#image ?? { image: 'busybox', imageId: 'sha256:0' }
+    const container = { name: 'c', attempt: 0, ...image, stdin: false, tty: false }
     const annotations = { note: 'of the container' }
     return this.runtime.startContainer({ sandboxId: sandbox.id, ...container, ...paths, command, annotations, ...more })
   }
@@ -243,7 +253,7 @@ const promises: Record<string, (t: Test, stage: Stage) => Promise<void>> = {
       sandboxes.filter(({ state }) => state === 'ready'),
       [],
     )
-    const again = await stage.start(await stage.sandbox('boot'), programs.ends)
+    const again = await stage.start(await stage.sandbox('boot'), programs.ends, { attempt: 1 })
     await exited(runtime, again.id)
     t.equal((await recordOf(runtime, again.id)).exitCode, 3, 'what begins after it runs')
   },

@@ -1,29 +1,13 @@
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, fstatSync, mkdirSync, openSync, symlinkSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import type { Clock } from '../../../../shared/clock/clock.ts'
 import { toMicroTime } from '../../../../shared/clock/timestamp.ts'
 import type { Link } from '../../../pod/folders.ts'
+import { type LogLimits, rotateLog } from '../../log-files.ts'
 
 const newline = 0x0a
 /** containerd's: a longer line is written in parts. */
 const longestPart = 16 * 1024
-/** Holds the kubelet's containerLogMaxSize, in bytes, and containerLogMaxFiles. */
-export interface LogLimits {
-  fileBytes: number
-  files: number
-}
 const usualLimits: LogLimits = { fileBytes: 10 * 1024 * 1024, files: 5 }
 
 const nothing = Buffer.alloc(0)
@@ -147,25 +131,11 @@ export class ContainerLog {
 
   #rotate(): void {
     const { files } = this.#limits
-    const older = (n: number) => `${this.#file}.${n}`
     this.#onLimit('containerLogMaxSize')
-    if (existsSync(older(files - 1))) this.#onLimit('containerLogMaxFiles')
-    rmSync(older(files - 1), { force: true })
-    for (let n = files - 2; n > 0; n--) if (existsSync(older(n))) renameSync(older(n), older(n + 1))
-    renameSync(this.#file, older(1))
+    if (rotateLog(this.#file, files)) this.#onLimit('containerLogMaxFiles')
   }
 
   #prefix(tag: 'F' | 'P'): Buffer {
     return Buffer.from(`${toMicroTime(this.#clock.now()).replace('Z', '000Z')} stdout ${tag} `)
   }
-}
-
-/** Deletes a log and its rotated predecessors, and their folder if it is empty then. */
-export function removeLog(file: string): void {
-  const directory = path.dirname(file)
-  if (!existsSync(directory)) return
-  const name = path.basename(file)
-  for (const entry of readdirSync(directory))
-    if (entry === name || entry.startsWith(`${name}.`)) unlinkSync(path.join(directory, entry))
-  if (readdirSync(directory).length === 0) rmSync(directory, { recursive: true, force: true })
 }

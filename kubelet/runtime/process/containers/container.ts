@@ -1,6 +1,6 @@
 import type { ContainerRecord } from '../../container-runtime.ts'
+import { sendSignal } from '../../signals.ts'
 import type { Exited, Started, StoredContainer } from '../record-store.ts'
-import { sendSignal } from '../signals.ts'
 import type { OutputStream } from '../streams/output-stream.ts'
 import type { PipeReader } from '../streams/pipe-reader.ts'
 import type { ContainerLog } from './container-log.ts'

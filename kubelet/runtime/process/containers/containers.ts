@@ -1,13 +1,14 @@
 import type { Clock } from '../../../../shared/clock/clock.ts'
 import { logLink } from '../../../pod/folders.ts'
 import { type ContainerRecord, type ReachedLimit, type RuntimeEvent, StartError } from '../../container-runtime.ts'
+import type { LogLimits } from '../../log-files.ts'
 import type { ContainerHistory, Exited, RecordStore, StoredContainer } from '../record-store.ts'
 import { startFailure } from '../runtime-errors.ts'
 import type { StartedProcess } from '../shim/connection.ts'
 import type { OutputStream } from '../streams/output-stream.ts'
 import { readPipe } from '../streams/pipe-reader.ts'
 import { type Container, exitedRecord, failedRecord, lostExit, newContainer, runningRecord } from './container.ts'
-import { ContainerLog, type LogLimits } from './container-log.ts'
+import { ContainerLog } from './container-log.ts'
 
 /** Asks and removes the control groups of containers. */
 export interface ContainerGroups {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../../shared/clock/clock.ts'
+import { sendSignal } from '../../signals.ts'
 import { markedProcesses, marker, markerOf } from '../marker.ts'
-import { sendSignal } from '../signals.ts'
 import { type Container, killContainer } from './container.ts'
 
 /** Kills whatever a container started and left, wherever it went: found by its mark. */

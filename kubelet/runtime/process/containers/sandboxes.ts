@@ -11,6 +11,7 @@ import {
   type Sysctl,
 } from '../../container-runtime.ts'
 import { PodAddresses } from '../../pod-addresses.ts'
+import { sendSignal } from '../../signals.ts'
 import { shimLaunch } from '../launch/launch.ts'
 import { pause } from '../launch/pause.ts'
 import type { PodNetworks } from '../network/pod-networks.ts'
@@ -18,7 +19,6 @@ import { newId } from '../new-id.ts'
 import type { RecordStore } from '../record-store.ts'
 import { startFailure } from '../runtime-errors.ts'
 import type { ShimConnection } from '../shim/connection.ts'
-import { sendSignal } from '../signals.ts'
 import type { PodUsers } from './pod-users.ts'
 
 /**

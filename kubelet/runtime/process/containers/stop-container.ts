@@ -1,9 +1,9 @@
 import type { Clock } from '../../../../shared/clock/clock.ts'
 import { withinLimit } from '../../../../shared/clock/within-limit.ts'
 import type { ContainerRuntime, Sandbox, SignalReception } from '../../container-runtime.ts'
-import { receptionOf } from '../proc-files.ts'
+import { receptionOf } from '../../proc-files.ts'
+import { sendSignal, signalNumber } from '../../signals.ts'
 import type { RecordStore } from '../record-store.ts'
-import { sendSignal, signalNumber } from '../signals.ts'
 import { type Container, killContainer } from './container.ts'
 
 interface Surroundings {

@@ -7,15 +7,15 @@ import {
   StartError,
   type StreamedExecOptions,
 } from '../../container-runtime.ts'
+import { OutputWindow } from '../../output-window.ts'
+import { sendSignal } from '../../signals.ts'
 import { type Launch, shimLaunch } from '../launch/launch.ts'
 import { newId } from '../new-id.ts'
 import { execFailure } from '../runtime-errors.ts'
 import type { ShimConnection, ShimRun, StartedProcess } from '../shim/connection.ts'
-import { sendSignal } from '../signals.ts'
 import { openInput } from '../streams/input-pipe.ts'
 import { OutputStream } from '../streams/output-stream.ts'
 import { readPipe } from '../streams/pipe-reader.ts'
-import { OutputWindow } from './output-window.ts'
 
 /** Describes the launch of a command in a container. */
 export type CommandLaunch = Launch & { containerId: string }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { SignalReception } from '../container-runtime.ts'
+import type { SignalReception } from './container-runtime.ts'
 
 /**
  * These functions read what Linux tells about a process. Each returns undefined or false for a process that has ended

@@ -1,5 +1,5 @@
 import { createInflate, type Inflate } from 'node:zlib'
-import { tooLarge } from '../../../../shared/client/gathered.ts'
+import { tooLarge } from '../client/gathered.ts'
 import { headerDictionary } from './dictionary.ts'
 
 /** Maps header names in lower case to their values. */

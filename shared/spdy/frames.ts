@@ -1,4 +1,4 @@
-import { Gathered, tooLarge } from '../../../../shared/client/gathered.ts'
+import { Gathered, tooLarge } from '../client/gathered.ts'
 
 export type Frame =
   | { type: 'data'; streamId: number; fin: boolean; payload: Buffer }
