@@ -8,7 +8,7 @@ import { create, currentVersion, NAMESPACE, PODS } from './measure.ts'
 import type { Server } from './processes.ts'
 
 const CONNECTIONS = 32
-const TIMEOUT_MS = 600_000
+const TIMEOUT_MS = 120_000
 /** What bringing them up took is given back by then, and their events are posted. */
 const SETTLED_MS = 8_000
 const TERMINATIONS = `/apis/kubestage.dev/v1/namespaces/${NAMESPACE}/terminations`

@@ -26,7 +26,7 @@ import { scratchFolder } from '../harness/scratch.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
 
-const PODS = Number(process.env.PODS ?? 9)
+const PODS = Number(process.env.PODS ?? 6)
 const ROUNDS = Number(process.env.ROUNDS ?? 3)
 /** A round of many pods takes minutes where the machine has other work. */
 const patience = { timeoutMs: 30_000 + PODS * 3_000 }
