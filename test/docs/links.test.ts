@@ -99,7 +99,7 @@ function codeOf({ file, prose, blocks }: Page): { at: string; text: string }[] {
 /** Flags of other programs: kubectl, Helm, the benchmark, Node, and the programs that envtest starts. */
 const flagsOfOthers = [
   ...['--field-selector', '--force', '--grace-period', '--raw', '--reason', '--server-side'],
-  ...['--profile', '--rounds', '--only'],
+  ...['--profile', '--rounds', '--only', '--record'],
   '--no-parallel-scavenge',
   '--kubestage-controllers',
   '--bump-revision',
