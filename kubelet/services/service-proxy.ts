@@ -89,11 +89,15 @@ export class ServiceProxy implements Served {
    */
   async lostAt(ip: string): Promise<LostRequests[]> {
     if (!this.#led.delete(ip)) return []
-    if (this.#leadsTo(ip)) {
-      this.#gone.add(ip)
-      this.#updates.request()
+    if (!this.#leadsTo(ip)) return this.#losses.of(ip)
+    this.#gone.add(ip)
+    this.#updates.request()
+    try {
+      return await this.#losses.of(ip)
+    } finally {
+      // No rule leads there any more.
+      if (this.#gone.delete(ip) && !this.#isClosed) this.#updates.request()
     }
-    return this.#losses.of(ip)
   }
 
   #leadsTo(ip: string): boolean {

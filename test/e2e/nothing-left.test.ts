@@ -60,7 +60,16 @@ function foundOf(stateDir: string): Record<string, unknown> {
   const within = (file: string, ...command: string[]): string =>
     spawnSync('nsenter', [`--net=${file}`, ...command], { encoding: 'utf8' }).stdout
   const node = networks.find((file) => within(file, 'cat', '/proc/net/dev').includes(' pods:'))
-  const rules = new Set(node && within(node, 'nft', 'list', 'ruleset').match(podAddress))
+  const ruleset = node === undefined ? '' : within(node, 'nft', 'list', 'ruleset')
+  // By table, set and chain, so that what is left is found.
+  const rules = new Set(
+    ruleset.split(/\n(?=table|\t(?:set|map|chain))/).flatMap((part) => {
+      const [head = ''] = part.trim().split('\n')
+      return [...(part.match(podAddress) ?? [])].map(
+        (address) => `${head.replace(/\b[0-9a-f]{8,}\b/g, '…')} ${address}`,
+      )
+    }),
+  )
   const mounts = ['/proc/mounts', `/proc/${shim}/mounts`].map(
     (file) =>
       textOf(file)
@@ -71,7 +80,7 @@ function foundOf(stateDir: string): Record<string, unknown> {
   return {
     namespaces: namespaces.length,
     links: (node && within(node, 'cat', '/proc/net/dev').match(/^pod[0-9a-f]{8}:/gm)?.length) ?? 0,
-    addresses: rules.size,
+    addresses: [...rules].sort(),
     processes: [...markedProcesses().keys()].filter((mark) => mark.startsWith(`${runtimeRoot}:`)).length,
     mounts: mounts.join(),
     groups: groups.reduce((sum, group) => sum + groupsBelow(group), 0),
@@ -200,7 +209,7 @@ async function play(t: Test, name: string): Promise<void> {
   await create('keeper')
   await until(async () => (await all()).every(isReady), { what: 'the pod that lives' })
   const leastRules = level.isOrdinary ? 2 : 3
-  const hasRules = (): boolean => Number(foundOf(stateDir).addresses) > leastRules
+  const hasRules = (): boolean => (foundOf(stateDir).addresses as string[]).length > leastRules
   if (level.hasNetworks)
     await until(hasRules, { what: 'the rules of the pod that lives, beside those of node, machine and range' })
   const before = foundOf(stateDir)
