@@ -1,5 +1,5 @@
 import type { Socket as DatagramSocket } from 'node:dgram'
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { isIPv6, type Server, type Socket } from 'node:net'
 import path from 'node:path'
 import { isOfNetwork } from '../../../../shared/api/pods/safe-sysctls.ts'
@@ -206,6 +206,7 @@ export class PodNetworks implements NodeNetwork {
 
   async #enter(): Promise<Door> {
     const { clock, shim } = this.#options
+    await this.#removeLists()
     const file = await shim().network(NODE)
     const door: Door = new Door(file, {
       clock,
@@ -220,6 +221,13 @@ export class PodNetworks implements NodeNetwork {
       throw error
     }
     return door
+  }
+
+  /** A kubelet that was killed while it read a list has left it. */
+  async #removeLists(): Promise<void> {
+    const { root } = this.#options
+    const lists = (await readdir(root).catch(() => [])).filter((name) => /^sets-\d+\.json$/.test(name))
+    for (const name of lists) await rm(path.join(root, name), { force: true })
   }
 
   /** There may be a later one. */
