@@ -33,8 +33,10 @@ import {
   startBareServer,
   startKubestage,
   startSimulatedCluster,
+  withoutNft,
 } from './processes.ts'
 import { comparisonTable, type Row, table } from './report.ts'
+import { measureServiceRequests } from './service-requests.ts'
 import { measureStarts } from './starts/starts.ts'
 
 const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [--storage etcd] [--real BIN] [--scale PODS] [--rounds N] [--pods N] [--profile DIR] [--write]
@@ -85,10 +87,11 @@ const BARE_API = ['--kubelet=false', '--scheduler=false']
 async function withKubestage<T>(
   flagsOfUp: string[],
   use: (server: Server, stateDir: string) => Promise<T>,
+  before?: readonly string[],
 ): Promise<T> {
   const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-bench-'))
   const asNpx = flags.scale !== undefined
-  const server = await startKubestage({ stateDir, flags: flagsOfUp, profileDir: flags.profile, asNpx })
+  const server = await startKubestage({ stateDir, flags: flagsOfUp, profileDir: flags.profile, asNpx, before })
   try {
     return await use(server, stateDir)
   } finally {
@@ -265,9 +268,49 @@ async function measureProbes(): Promise<Row[]> {
   ]
 }
 
+/** Root alone hides a file of the machine from a cluster. */
+async function measureOwnNetworks(same: Pick<Row, 'unit' | 'smallerIsBetter'>): Promise<Row[]> {
+  const count = Number(flags.pods)
+  const own = [...nodeFlags('pod'), '--network=pod']
+  const measured = async (program?: readonly string[]) =>
+    withKubestage(
+      own,
+      async (server, stateDir) => {
+        await prepare(server.target)
+        return measureServiceRequests(join(stateDir, 'kubeconfig'), rounds)
+      },
+      program,
+    )
+  const rows: Row[] = []
+  const rules = await measured()
+  rows.push({
+    what: 'request by a cluster IP, p50; to the pod',
+    ...same,
+    ours: rules.serviceMs,
+    ceiling: rules.directMs,
+    goal: 1.2,
+  })
+  const user = await measured(withoutNft())
+  rows.push({ what: 'the same without nft', ...same, ours: user.serviceMs, ceiling: user.directMs, goal: 2 })
+  const figures = await withKubestage(own, async (server) => {
+    await prepare(server.target)
+    await measurePods(server, count)
+    const all = []
+    for (let i = 0; i < rounds; i++) all.push(await measurePods(server, count))
+    return all
+  })
+  const running = median(figures.map(({ runningPerSecond }) => runningPerSecond))
+  const gone = median(figures.map(({ gonePerSecond }) => gonePerSecond))
+  rows.push({ what: `${count} pods to Running, --network pod`, unit: 'pods/s', ours: running, limit: 60 })
+  rows.push({ what: 'the same deleted to gone', unit: 'pods/s', ours: gone })
+  return rows
+}
+
 async function measureNetwork(): Promise<Row[]> {
   const { perSecond, cpuMicroseconds } = await dnsCost()
+  const ofNodes = { unit: 'ms', smallerIsBetter: true }
   return [
+    ...(process.getuid?.() === 0 ? await measureOwnNetworks(ofNodes) : []),
     { what: 'answers of DNS; client and server', unit: '/s', ours: perSecond, limit: 10_000 },
     { what: 'CPU time of the kubelet for one', unit: 'µs', ours: cpuMicroseconds, limit: 100, smallerIsBetter: true },
   ]

@@ -1,4 +1,4 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,8 +35,10 @@ export async function startKubestage(options: {
   asNpx?: boolean
   /** The folder of another package than the one that is built of these sources. */
   packageFolder?: string
+  /** A program and its words that start the command. */
+  before?: readonly string[]
 }): Promise<Server> {
-  const { stateDir, flags, profileDir, asNpx, packageFolder = builtPackage() } = options
+  const { stateDir, flags, profileDir, asNpx, packageFolder = builtPackage(), before = [] } = options
   const program = join(packageFolder, 'bin/kubestage.mjs')
   const startedMs = realClock.monotonic()
   const profiling = profileDir ? ['--cpu-prof', '--cpu-prof-dir', profileDir] : []
@@ -51,7 +53,8 @@ export async function startKubestage(options: {
     stateDir,
     ...flags,
   ]
-  const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [started = '', ...words] = [...before, process.execPath, ...command]
+  const child = spawn(started, words, { stdio: ['ignore', 'pipe', 'inherit'] })
   let printed = ''
   child.stdout.on('data', (chunk) => (printed += chunk))
   const exited = once(child, 'exit').then(() => Promise.reject(new Error(`kubestage did not start:\n${printed}`)))
@@ -131,6 +134,12 @@ export const bareStart = (pkiDir: string): Promise<BareStart> =>
     'starts/bare-start.ts',
     ['apiserver.crt', 'apiserver.key', 'ca.crt'].map((file) => join(pkiDir, file)),
   )
+
+/** Starts a program that sees no nft. */
+export function withoutNft(): string[] {
+  const nft = spawnSync('which', ['nft'], { encoding: 'utf8' }).stdout.trim()
+  return nft ? ['unshare', '--mount', 'sh', '-c', 'mount --bind /dev/null "$0" && exec "$@"', nft] : []
+}
 
 /** Returns what answers of DNS cost the kubelet. */
 export const dnsCost = (): Promise<DnsFigures> => told('dns.ts')

@@ -11,6 +11,7 @@ import { createLog } from '../shared/log/log.ts'
 import { type ClusterPki, ensureClusterPki } from '../shared/pki/cluster-pki.ts'
 import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
 import { type ControlPlane, firstAddress, startControlPlane } from './control-plane.ts'
+import { ensureDnsService } from './dns-service.ts'
 import { explainListening } from './explain-listening.ts'
 import type { Guardian } from './guardian.ts'
 import { type NodeNames, nodeNames } from './node-names.ts'
@@ -95,7 +96,7 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
   const clusterClock = options.clusterClock?.(timeOriginMs) ?? scaled(clock, settings.timeScale, timeOriginMs)
   const etcd = await ownEtcd(state, options)
   if (etcd) deferEnd(() => etcd.stop())
-  const controlPlane = await startControlPlane({
+  const { url, client, instruments, inject, record, nodeClient, close } = await startControlPlane({
     ...settings,
     ...etcd?.access,
     controllers: options.controllers ?? settings.controllers,
@@ -107,8 +108,8 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
     log,
     onTrouble,
   }).catch(explainListening(settings))
-  starting.defer(controlPlane.close)
-  const { url, client, instruments, inject, record, nodeClient } = controlPlane
+  starting.defer(close)
+  if (settings.network === 'pod') await ensureDnsService(client, log)
   const others = await otherServers(state, { ...options, pki, url, timeOriginMs, etcd })
   if (others) deferEnd(() => others.stop())
   const urls = [url, ...(others?.list().map((other) => other.url) ?? [])]

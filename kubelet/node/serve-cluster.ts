@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net'
 import { AddressRange } from '../../shared/api/services/address-range.ts'
+import { dnsAddress } from '../../shared/api/services/dns-address.ts'
 import { ignoreNotFound } from '../../shared/api/status/status-error.ts'
 import type { LostRequests } from '../../shared/api/termination.ts'
 import type { Service, ServiceCIDR } from '../../shared/api/types.ts'
@@ -29,9 +30,6 @@ export interface ServedCluster extends Served {
   lostAt(ip: string): Promise<LostRequests[]>
 }
 
-/** Ten addresses after that of the network, as upstream's tools choose it: `10.96.0.10` of `10.96.0.0/16`. */
-const DNS_INDEX = 9
-
 /**
  * Serves in the network of a node what pods expect at addresses of Services: the API server, and DNS. Undefined where
  * the cluster has no Service `kubernetes`, from whose address the others follow.
@@ -41,7 +39,7 @@ export async function serveCluster(options: ServeClusterOptions): Promise<Served
   const api = await client.get<Service>(services, { namespace: 'default', name: 'kubernetes' }).catch(ignoreNotFound)
   const { clusterIP = '' } = api?.spec ?? {}
   if (!api || !isIPv4(clusterIP)) return undefined
-  const dns = new AddressRange(`${clusterIP}/24`).at(DNS_INDEX)
+  const dns = dnsAddress(clusterIP)
   const known = new ClusterServices({ client, clock, onError: (error) => warn(error, 'Services could not be watched') })
   const served: Served[] = [{ close: () => void known.close() }]
   const close = (): void => {

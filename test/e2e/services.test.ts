@@ -130,6 +130,9 @@ t.test('a cluster whose Services have names', async (t) => {
     t.same(addresses('kubernetes.default'), [clusterIP('kubernetes')])
     const ips = () => run(['get', 'pods', '-l', 'app=web', '-o', 'jsonpath={.items[*].status.podIP}']).split(' ').sort()
     t.same(addresses('each'), ips(), 'a headless Service has the addresses of its pods')
+    const dns = ownServiceRange.replace('.0/24', '.10')
+    t.equal(run(['get', 'service', '-n', 'kube-system', 'kube-dns', '-o', 'jsonpath={.spec.clusterIP}']), dns)
+    t.same(addresses('kube-dns.kube-system'), [dns], 'DNS has a name itself')
     t.match(inClient('getent', 'hosts', web), 'web.default.svc.cluster.local', 'an address has a name')
     const found = JSON.parse(
       node(
