@@ -21,6 +21,7 @@ export class PassedAnswer implements Dispatcher.DispatchHandler {
   #response: ServerResponse | undefined
   #aborted: Error | undefined
   #interimAnswers = 0
+  #head: NodeJS.Immediate | undefined
 
   constructor(exchange: Exchange, outcome: Outcome) {
     this.#exchange = exchange
@@ -45,22 +46,26 @@ export class PassedAnswer implements Dispatcher.DispatchHandler {
     }
     this.#response = this.#exchange.takeOver()
     this.#response.writeHead(code, answeredHeaders(headers))
-    this.#response.flushHeaders()
+    // A small answer is here as a whole: its head then leaves together with its body.
+    this.#head = setImmediate(() => this.#response?.flushHeaders())
     this.#outcome.begun()
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    clearImmediate(this.#head)
     if (this.#response?.write(chunk) !== false) return
     controller.pause()
     this.#response.once('drain', () => controller.resume())
   }
 
   onResponseEnd(): void {
+    clearImmediate(this.#head)
     this.#response?.end()
   }
 
   /** An answer that has begun can only be cut off. */
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    clearImmediate(this.#head)
     if (this.#response) this.#response.destroy()
     else this.#outcome.failed(this.#aborted ?? error)
   }
