@@ -10,7 +10,7 @@ import {
   type WriteStream,
 } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
-import type { Clock } from '../../shared/clock/clock.ts'
+import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { toMicroTime } from '../../shared/clock/timestamp.ts'
 import type { Logger } from '../../shared/log/log.ts'
 
@@ -30,6 +30,8 @@ export interface LogFileOptions {
 const megabyte = 1024 * 1024
 const dayMs = 86_400_000
 const defaultMegabytes = 100
+const maxTogether = 64 * 1024
+const flushMs = 20
 /** Lines that the disk has not taken. */
 const maxWaitingBytes = 64 * megabyte
 
@@ -39,6 +41,9 @@ export class LogFile {
   #stream: WriteStream | NodeJS.WriteStream
   #bytes = 0
   #dropped = 0
+  /** Lines that wait to be written together: a write of its own for each costs more than the line. */
+  #waiting = ''
+  #timer: Timer | undefined
 
   constructor(options: LogFileOptions) {
     this.#options = options
@@ -55,12 +60,22 @@ export class LogFile {
     const length = Buffer.byteLength(line)
     if (path !== '-' && this.#bytes + length > (maxSize || defaultMegabytes) * megabyte) this.#rotate()
     this.#bytes += length
-    this.#stream.write(line)
+    this.#waiting += line
+    if (this.#waiting.length >= maxTogether) this.#flush()
+    else this.#timer ??= this.#options.clock.machine.setTimer(flushMs, () => this.#flush(), { background: true })
   }
 
   async close(): Promise<void> {
+    this.#flush()
     if (this.#options.path === '-') return
     await new Promise<void>((resolve) => void this.#stream.end(resolve))
+  }
+
+  #flush(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    if (this.#waiting !== '') this.#stream.write(this.#waiting)
+    this.#waiting = ''
   }
 
   #open(): WriteStream | NodeJS.WriteStream {
@@ -75,6 +90,7 @@ export class LogFile {
   /** The file gets its time as a part of its name; those that are too many, or too old, are removed. */
   #rotate(): void {
     const { path, clock, log } = this.#options
+    this.#flush()
     let ms = clock.machine.now()
     while (existsSync(backupOf(path, ms))) ms++
     try {
