@@ -10,6 +10,7 @@ import { findKubectls, type Kubectl } from '../harness/kubectl.ts'
 import { followPod, isReady, podOf, politeScript, untilHandled } from '../harness/pods.ts'
 import { shimShell, startWitness } from '../harness/reasons.ts'
 import { until } from '../harness/until.ts'
+import { endsAndMiddle } from '../harness/versions.ts'
 
 const namespace = 'default'
 const cluster = await startTestCluster(t)
@@ -29,7 +30,7 @@ const recordOf = (name: string): Promise<Termination> =>
     { what: `the record of ${name}` },
   )
 
-const kubectls = findKubectls()
+const kubectls = endsAndMiddle(findKubectls())
 const newest = kubectls.at(-1)
 
 t.test('kubectl delete --reason', { skip: !newest && 'no kubectl here' }, async (t) => {
