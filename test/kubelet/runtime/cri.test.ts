@@ -2,8 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import type { ContainerConfig, ReachedLimit } from '../../../kubelet/runtime/container-runtime.ts'
 import { createCriRuntime } from '../../../kubelet/runtime/cri/index.ts'
+import type { LogLimits } from '../../../kubelet/runtime/log-files.ts'
 import type { Termination } from '../../../shared/api/termination.ts'
 import type { Node, Pod } from '../../../shared/api/types.ts'
 import { nodes, pods, terminations } from '../../../shared/client/resources.ts'
@@ -14,7 +17,7 @@ import { findKubectls, kubectl } from '../../harness/kubectl.ts'
 import { byeScript, followPod, isReady } from '../../harness/pods.ts'
 import { skipOrFail } from '../../harness/skip.ts'
 import { until } from '../../harness/until.ts'
-import { texts } from './runtime-node.ts'
+import { sandboxOf, texts } from './runtime-node.ts'
 import { runtimeSuite } from './suite.ts'
 
 const namespace = 'default'
@@ -23,16 +26,18 @@ if (why) skipOrFail(t, why)
 else {
   const containerd = await startContainerd(t)
   runtimeSuite('cri', (t) => runtimeOf(t, containerd))
+  void t.test('what the suite does not ask', (t) => moreOf(t, containerd))
   void t.test('the life and death of a pod', (t) => lifeAndDeath(t, containerd))
 }
 
-async function runtimeOf(t: Test, { endpoint }: Containerd) {
+async function runtimeOf(t: Test, { endpoint }: Containerd, logs?: LogLimits) {
   const rootDir = mkdtempSync(path.join(tmpdir(), 'kubestage-'))
   const runtime = await createCriRuntime({
     endpoint,
     rootDir,
     nodeIP: '127.0.0.1',
     clock: realClock,
+    logs,
     warn: (message, fields) => t.comment(message, fields),
   })
   t.teardown(async () => {
@@ -131,5 +136,98 @@ async function lifeAndDeath(t: Test, containerd: Containerd): Promise<void> {
   })
   await until(async () => (await containerd.ctr('containers', 'ls', '-q')).trim() === '', {
     what: 'nothing to be left',
+  })
+}
+
+/** Beside the suite: streams, what the CRI has no field for, limits, logs, and a runtime that is killed. */
+async function moreOf(t: Test, containerd: Containerd): Promise<void> {
+  const { runtime, rootDir } = await runtimeOf(t, containerd, { fileBytes: 1_000, files: 3 })
+  const sandbox = await sandboxOf(runtime, 'more')
+  const start = (name: string, command: string[], more: Partial<ContainerConfig> = {}) =>
+    runtime.startContainer({
+      sandboxId: sandbox.id,
+      name,
+      attempt: 0,
+      ...{ image, imageId: image, command, env: {}, path: [], annotations: {} },
+      logPath: path.join(rootDir, `${name}.log`),
+      stdin: false,
+      tty: false,
+      ...more,
+    })
+  const recordOf = async (wanted: string) => (await runtime.list('more')).containers.find(({ id }) => id === wanted)
+  const { id } = await start('web', ['busybox', 'httpd', '-f', '-p', '8080', '-h', '/srv/data'])
+
+  await t.test('a port, a terminal, and input that ends', async (t) => {
+    const port = () => runtime.portForward(sandbox.id, 8080).catch(() => undefined)
+    const socket = await until(port, { what: 'the port to be open' })
+    socket.write('GET /shipped HTTP/1.0\r\n\r\n')
+    t.match(await text(socket), /with the image/)
+    const terminal = await runtime.exec(id, {
+      command: ['sh'],
+      stdin: true,
+      tty: true,
+      size: { width: 91, height: 33 },
+    })
+    let shown = ''
+    terminal.stdout.on('data', (part) => {
+      shown += part
+    })
+    const showsSize = (size: string) => {
+      terminal.stdin?.write('busybox stty size\n')
+      return shown.includes(size)
+    }
+    await until(() => showsSize('33 91'), { what: 'the first size' })
+    terminal.resize?.({ width: 100, height: 44 })
+    await until(() => showsSize('44 100'), { what: 'another size' })
+    terminal.stdin?.write('exit 7\n')
+    t.equal(await terminal.exitCode, 7)
+    const pipe = await runtime.exec(id, { command: ['cat'], stdin: true, tty: false })
+    pipe.stdin?.end('x'.repeat(300_000))
+    const [copied, exitCode] = await Promise.all([text(pipe.stdout), pipe.exitCode])
+    t.match([copied.length, exitCode], [300_000, 0])
+  })
+
+  await t.test('a command with variables', async (t) => {
+    const run = (command: string[], timeoutMs?: number) =>
+      runtime.execSync(id, { command, env: { A: 'b c' }, timeoutMs })
+    const output = 'b c hello\n'
+    t.same(await run(['sh', '-c', 'echo $A $GREETING; exit 4']), { outcome: 'exited', exitCode: 4, output })
+    t.match(await run(['none']), { outcome: 'failed', message: /executable file not found/ })
+    t.match(await run(['sleep', '100'], 300), { outcome: 'timeout' })
+  })
+
+  await t.test('a log that becomes too large, and a client that is attached', async (t) => {
+    const shell = await start('shell', ['sh'], { stdin: true, stdinOnce: true })
+    const attached = await runtime.attach(shell.id)
+    attached.stdout.resume()
+    attached.stdin?.write(`${'echo a line of twenty bytes;'.repeat(40)}\n`)
+    const older = () => texts(path.join(rootDir, 'shell.log.1')).length === 40
+    await until(older, { what: 'the log to be moved aside' })
+    attached.stdin?.end('echo after; exit 5\n')
+    t.equal(await attached.exitCode, 5)
+    t.same(texts(path.join(rootDir, 'shell.log')), ['after'])
+  })
+
+  await t.test('a container that uses up its memory', async (t) => {
+    const reached: ReachedLimit[] = []
+    runtime.onLimit?.((limit) => void reached.push(limit))
+    const limits = { cpuShares: 10, memoryBytes: 20 * 1024 * 1024 }
+    const hog = await start('hog', ['busybox', 'tail', '/dev/zero'], { limits })
+    const hasEnded = async () => (await recordOf(hog.id))?.state === 'exited'
+    await until(hasEnded, { what: 'it to be killed' })
+    t.match(await recordOf(hog.id), { exitCode: 137, reason: 'OOMKilled' })
+    t.match(reached, [{ limit: 'memory', container: 'hog' }])
+  })
+
+  await t.test('a runtime that is killed', async (t) => {
+    await containerd.kill()
+    await until(() => runtime.problem?.(), { what: 'the problem to be seen' })
+    await containerd.start()
+    await until(() => runtime.problem?.() === undefined, { what: 'the runtime to be found again' })
+    t.match(await recordOf(id), { state: 'running' }, 'its containers went on')
+    const events: string[] = []
+    runtime.onEvent(({ type, containerId }) => void events.push(`${type} ${containerId}`))
+    await runtime.stopContainer(id, { signal: 'SIGTERM', gracePeriodMs: 1_000 })
+    await until(() => events.includes(`exited ${id}`), { what: 'the event of its end' })
   })
 }
