@@ -30,7 +30,7 @@ import { machineFacts } from './node/machine.ts'
 import { createNodeControls, type NodeControls } from './node/node-controls.ts'
 import { shownImages } from './node/node-images.ts'
 import { NodeRegistration, nodeReference } from './node/node-registration.ts'
-import { nodeObject } from './node/node-status.ts'
+import { type NodeImages, nodeObject } from './node/node-status.ts'
 import { type PodCidr, PodNetwork } from './node/pod-network.ts'
 import { type ServedCluster, serveCluster } from './node/serve-cluster.ts'
 import { type ShutdownGroup, twoGroups } from './node/shutdown.ts'
@@ -268,14 +268,20 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     pressure: eviction.pressure(),
     problems: [runtime.problem?.(), network.problem, ...controls.problems()].filter((problem) => problem !== undefined),
     labels: options.nodeLabels,
+    images: nodeImages,
   })
+  let nodeImages: NodeImages | undefined
+  async function seeImages(): Promise<void> {
+    if (images) nodeImages = shownImages(await images.list(), options.nodeStatusMaxImages ?? 50)
+  }
+  if (images) await seeImages().catch((error) => warn(error, 'the images of the node could not be listed'))
   await withinLimit(network.begin(), NETWORK_MS, clock.machine)
   const node = new NodeRegistration({
     client,
     clock,
     events,
     facts,
-    ...(images && { images: async () => shownImages(await images.list(), options.nodeStatusMaxImages ?? 50) }),
+    ...(images && { refresh: seeImages }),
     onError: (error) => warn(error, 'the node could not be registered or updated'),
   })
   const networkIsReady = (): void => {

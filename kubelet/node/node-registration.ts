@@ -6,7 +6,7 @@ import { nodes } from '../../shared/client/resources.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { createBackoff } from '../../shared/concurrency/backoff.ts'
 import type { EventRecorder, ObjectReference } from '../events/event-recorder.ts'
-import { type NodeImages, type NodeInput, nodeObject, nodeStatus } from './node-status.ts'
+import { type NodeInput, nodeObject, nodeStatus } from './node-status.ts'
 
 export interface NodeRegistrationOptions {
   client: Client
@@ -14,8 +14,8 @@ export interface NodeRegistrationOptions {
   events: EventRecorder
   /** The node as it is now. */
   facts(): Omit<NodeInput, 'nowMs' | 'previous'>
-  /** Lists the images that the status shows; absent where none are kept. */
-  images?(): Promise<NodeImages>
+  /** Looks at what of the facts takes time, before an update. */
+  refresh?(): Promise<void>
   onError(error: unknown): void
 }
 
@@ -65,9 +65,7 @@ export class NodeRegistration {
 
   async #createOrAdopt(): Promise<Node> {
     const { client, clock, facts } = this.#options
-    // Without images nothing is awaited: the first request of a node is its registration.
-    const images = this.#options.images && (await this.#images())
-    const object = nodeObject({ ...facts(), images, nowMs: clock.now() })
+    const object = nodeObject({ ...facts(), nowMs: clock.now() })
     try {
       const created = await client.create<Node>(nodes, object)
       this.#reportedAtMs = clock.monotonic()
@@ -92,11 +90,10 @@ export class NodeRegistration {
   async #writeStatus(previous: Node, always: boolean, problems: string[] = []): Promise<Node> {
     const { client, clock } = this.#options
     const facts = this.#options.facts()
-    const images = this.#options.images && (await this.#images())
-    const input = { ...facts, images, problems: [...facts.problems, ...problems], nowMs: clock.now(), previous }
+    const input = { ...facts, problems: [...facts.problems, ...problems], nowMs: clock.now(), previous }
     const status = nodeStatus(input)
     // A merge patch removes what is null.
-    const gone = images && previous.status?.images && !status.images ? { images: null } : {}
+    const gone = facts.images && previous.status?.images && !status.images ? { images: null } : {}
     const due = clock.monotonic() - this.#reportedAtMs >= REPORT_MS
     if (!always && !due && isDeepStrictEqual(withoutHeartbeats(status), withoutHeartbeats(previous.status ?? {})))
       return previous
@@ -113,20 +110,11 @@ export class NodeRegistration {
     return updated
   }
 
-  async #images(): Promise<NodeImages | undefined> {
-    const { images, onError } = this.#options
-    try {
-      return await images?.()
-    } catch (error) {
-      onError(error)
-      return undefined
-    }
-  }
-
   async #updateNow(): Promise<void> {
     if (!this.#last) return
-    const { client, onError } = this.#options
+    const { client, onError, refresh } = this.#options
     try {
+      if (refresh) await refresh().catch(onError)
       // The controller that marks lost nodes writes there, too.
       const node = await client.get<Node>(nodes, { name: this.#last.metadata.name ?? '' })
       this.#tellSchedulable(this.#last, node)
