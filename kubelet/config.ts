@@ -159,6 +159,12 @@ export function registryEnvironment(env = process.env): { proxies: Proxies; dock
   }
 }
 
+/** Returns where a Docker, or a containerd, of this machine is asked; empty: at Docker's usual place. */
+export const engineAddresses = (env = process.env): { docker: string; containerd: string } => ({
+  docker: env.DOCKER_HOST ?? '',
+  containerd: env.CONTAINERD_ADDRESS || '/run/containerd/containerd.sock',
+})
+
 /** Adds the values that follow from other values. Throws a UsageError if values contradict each other. */
 export function completed(values: KubeletConfig): KubeletConfig {
   checkOptions(values)

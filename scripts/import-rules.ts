@@ -172,7 +172,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     imports: ['node:child_process'],
-    except: ['kubelet/runtime/process/', 'cluster/supervisor/', 'bin/', 'cli/image/credential-helper.ts'],
+    except: ['kubelet/runtime/process/', 'cluster/supervisor/', 'bin/', 'cli/image/'],
     instead: 'processes are started through ContainerRuntime (kubelet/runtime)',
   },
   {

@@ -1,7 +1,7 @@
 import { clusterOptions } from '../../cluster/settings.ts'
 import type { ImageEntry } from '../../kubelet/runtime/images/image-entry.ts'
 import { option, UsageError } from '../../shared/config/option.ts'
-import { commandMap, flag, text } from '../../shared/config/option-types.ts'
+import { commandMap, flag, oneOf, text } from '../../shared/config/option-types.ts'
 import type { Resolved } from '../../shared/config/resolve.ts'
 import { accessTo, clusterPlace, elsewhere, noClusterRuns } from '../access/cluster-access.ts'
 import type { ImageSource, ShownEntry, ShownMeaning } from '../access/image-source.ts'
@@ -14,7 +14,7 @@ import type { Edit } from './edit-config.ts'
 
 const usage =
   '(list | which IMAGE [-- COMMAND…] | check FILE… | add (PATTERN [-- COMMAND…] | PATTERN=COMMAND) | remove PATTERN | ' +
-  'load FILE|FOLDER|- [NAME] | import FOLDER|FILE NAME | pull NAME | ls | rm NAME|ID… | prune)'
+  'load FILE|FOLDER|- [NAME] | import FOLDER|FILE NAME | import --from docker|containerd [IMAGE…] | pull NAME | ls | rm NAME|ID… | prune)'
 const options = {
   ...clusterPlace,
   path: option(text, { default: '', help: 'add: folder that comes first on PATH' }),
@@ -28,6 +28,10 @@ const options = {
   pullImages: clusterOptions.pullImages,
   registryMirror: clusterOptions.registryMirror,
   insecureRegistry: clusterOptions.insecureRegistry,
+  from: option(oneOf('', 'docker', 'containerd'), {
+    default: '',
+    help: 'import: take images, the given ones or all, out of a Docker or a containerd that runs here',
+  }),
   output: outputOption,
 }
 type Request = Resolved<typeof options>
@@ -54,7 +58,7 @@ export default command({
     '  add     from now on images of this name are that program; pods that wait for the image start',
     '  remove  removes the program of an image; containers that run are not affected',
     '  load    takes images out of an archive of docker save or an OCI layout (- reads standard input); NAME names one that has none',
-    '  import  makes an image of a folder, or of an archive of one; it has no command',
+    '  import  makes an image of a folder, or of an archive of one; it has no command. With --from it copies images of Docker or containerd',
     '  pull    takes an image from its registry, with what docker login has kept for it',
     '  ls, rm  the images that are loaded; rm also removes the layers that no other image has',
     '  prune   removes what an interrupted load has left',

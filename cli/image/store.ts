@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { BadImage } from '../../kubelet/images/bad-image.ts'
+import type { Chunks } from '../../kubelet/images/chunks.ts'
 import { hexOf } from '../../kubelet/images/digest.ts'
 import { PullError } from '../../kubelet/images/registry/pull-error.ts'
 import { fullName, readName } from '../../kubelet/images/store/image-names.ts'
@@ -10,6 +11,9 @@ import { inOneSentence } from '../../shared/config/system-errors.ts'
 import { type Output, printData, printTable } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
 
+/** Names what runs containers on this machine, and has images. */
+export type Engine = 'docker' | 'containerd'
+
 /** Names a store, and says how to print. */
 export interface StoreRequest {
   /** Names the folder of images; empty for one in the state folder. */
@@ -18,6 +22,8 @@ export interface StoreRequest {
   output: Output
   registryMirror: Record<string, string>
   insecureRegistry: string[]
+  /** Says from where `import` takes images; empty: from a folder. */
+  from: Engine | ''
 }
 
 type Deed = (store: ImageStore, words: string[], request: StoreRequest) => Promise<number>
@@ -43,10 +49,43 @@ async function load(store: ImageStore, [file, name, ...more]: string[], { output
   return printLoaded(loaded, output, 'loaded')
 }
 
-async function importFolder(store: ImageStore, [folder, name, ...more]: string[], { output }: StoreRequest) {
-  if (!folder || !name || more.length > 0) throw new UsageError('usage: kubestage image import FOLDER|FILE NAME')
+async function importFolder(store: ImageStore, words: string[], request: StoreRequest): Promise<number> {
+  const [folder, name, ...more] = words
+  const { output } = request
+  if (request.from) return importFrom(store, request.from, words, output)
+  if (!folder || !name || more.length > 0)
+    throw new UsageError('usage: kubestage image import (FOLDER|FILE NAME | --from docker|containerd [IMAGE…])')
   const { importTree } = await import('../../kubelet/images/load/import-tree.ts')
   return printLoaded(await withProgress(`Importing ${folder}`, importTree(store, folder, name)), output, 'loaded')
+}
+
+/** Takes images out of a Docker or a containerd that runs: those named, or all. */
+async function importFrom(store: ImageStore, from: Engine, words: string[], output: Output): Promise<number> {
+  const { loadImages } = await import('../../kubelet/images/load/load-images.ts')
+  const engine = await engines[from]()
+  const wanted = words.length > 0 ? words.map((word) => fullName(readName(word))) : await engine.names()
+  if (wanted.length === 0) throw new ConfigError(`${from} has no images`)
+  const loaded: ImageRecord[] = []
+  for (const name of wanted) {
+    const work = async () => loadImages(store, await engine.save(name))
+    loaded.push(...(await withProgress(`Importing ${name}`, work())))
+  }
+  return printLoaded(loaded, output, 'loaded')
+}
+
+const engines: Readonly<
+  Record<Engine, () => Promise<{ names(): Promise<string[]>; save(name: string): Promise<Chunks> }>>
+> = {
+  async docker() {
+    const { DockerEngine, dockerSocket } = await import('./docker-engine.ts')
+    const { engineAddresses } = await import('../../kubelet/config.ts')
+    return new DockerEngine(dockerSocket(engineAddresses().docker))
+  },
+  async containerd() {
+    const { ContainerdEngine } = await import('./containerd-engine.ts')
+    const { engineAddresses } = await import('../../kubelet/config.ts')
+    return new ContainerdEngine(engineAddresses().containerd)
+  },
 }
 
 async function pull(store: ImageStore, [name, ...more]: string[], request: StoreRequest): Promise<number> {

@@ -1,5 +1,7 @@
 /** Containers with the files of images that were loaded, from kubectl's side. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadImages } from '../../kubelet/images/load/load-images.ts'
@@ -183,6 +185,68 @@ t.test('an application runs as it is', { skip }, async (t) => {
     t.equal(await rm.ended, 1)
     t.match(rm.output(), /a container runs docker.io\/shop\/web:2 \(process \d+\); delete its pod first/)
   })
+})
+
+t.test('images come out of Docker and containerd', { skip }, async (t) => {
+  const archive = readFileSync(await saved('shop/engine:1'))
+  const place = join(folder, 'engines')
+  mkdirSync(place)
+  const socket = join(place, 'docker.sock')
+  let body: (response: ServerResponse) => void = (response) => response.end(archive)
+  const asked: string[] = []
+  const engine = createServer(({ url = '' }, response) => {
+    asked.push(url)
+    if (url === '/images/json') response.end('[{"RepoTags":["shop/engine:1","<none>:<none>"]},{"RepoTags":null}]')
+    else if (url.includes('missing')) response.writeHead(404).end('{}')
+    else body(response)
+  }).listen(socket)
+  await once(engine, 'listening')
+  t.teardown(() => engine.close())
+  const run = async (from: string, ...words: string[]) => {
+    const variables = {
+      DOCKER_HOST: `unix://${socket}`,
+      CONTAINERD_ADDRESS: socket,
+      PATH: `${place}:${process.env.PATH}`,
+    }
+    const args = ['image', 'import', `--from=${from}`, `--image-store=${join(place, 'store')}`, ...words]
+    const command = startCommand(t, args, { variables })
+    return { code: await command.ended, output: command.output() }
+  }
+  const isLoaded = { code: 0, output: 'docker.io/shop/engine:1 is loaded\n' }
+  t.same(await run('docker', 'shop/engine:1'), isLoaded)
+  t.same(asked, ['/images/docker.io%2Fshop%2Fengine%3A1/get'])
+  t.same(await run('docker'), isLoaded, 'all that have a name')
+  t.match(await run('docker', 'missing'), { code: 1, output: /Docker has no image docker.io\/library\/missing:latest/ })
+  body = (response) => response.end('{"images":"none"}')
+  t.match(await run('docker', 'shop/lie:1'), {
+    code: 1,
+    output: /is not a valid tar archive|is truncated|is not an image/,
+  })
+  body = (response) => {
+    response.writeHead(200, { 'content-length': archive.length * 2 })
+    response.write(archive.subarray(0, 5000))
+    setImmediate(() => response.destroy())
+  }
+  t.match(await run('docker', 'shop/short:1'), { code: 1, output: /broke off: aborted|is truncated/ })
+  const engineStore = new ImageStore(join(place, 'store'))
+  t.same(
+    engineStore.images.all().map(({ name }) => name),
+    ['docker.io/shop/engine:1'],
+    'a lie leaves nothing',
+  )
+
+  const ctr = `#!/bin/sh\ncase "$*" in *"-n k8s.io images ls -q") echo docker.io/shop/engine:1;; *"k8s.io images export - docker.io/shop/engine:1") cat '${join(place, 'saved.tar')}';; *"images ls -q") ;; *) echo "ctr: no" >&2; exit 1;; esac\n`
+  writeFileSync(join(place, 'saved.tar'), archive)
+  writeFileSync(join(place, 'ctr'), ctr, { mode: 0o755 })
+  t.same(await run('containerd'), isLoaded)
+  t.same(await run('containerd', 'shop/engine:1'), isLoaded)
+  t.match(await run('containerd', 'missing'), {
+    code: 1,
+    output: /containerd has no image docker.io\/library\/missing:latest/,
+  })
+  await new Promise((resolve) => engine.close(resolve))
+  t.match(await run('docker', 'shop/engine:1'), { code: 1, output: /no Docker runs: nothing answers at .*docker.sock/ })
+  t.match(await run('containerd', 'shop/engine:1'), { code: 1, output: /no containerd runs: there is no / })
 })
 
 t.test('several clusters share a store', { skip }, async (t) => {
