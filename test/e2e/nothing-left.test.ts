@@ -120,13 +120,9 @@ const groupsBelow = (folder: string): number =>
     .filter((name) => entriesOf(join(folder, name)).length > 0)
     .reduce((sum, name) => sum + 1 + groupsBelow(join(folder, name)), 0)
 
-const filesBelow = (folder: string): string[] => {
-  try {
-    return readdirSync(folder, { recursive: true }).map(String).sort()
-  } catch {
-    return [] // it changed meanwhile
-  }
-}
+/** Names of all files below a folder; links of images may lead to the machine's folders, and are not followed. */
+const filesBelow = (folder: string): string[] =>
+  spawnSync('find', [folder, '-printf', '%P\\n'], { encoding: 'utf8' }).stdout.split('\n').sort()
 
 interface Stage {
   stateDir: string
