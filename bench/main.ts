@@ -23,6 +23,7 @@ import {
   sampleOf,
 } from './measure.ts'
 import { measureMassDeletion, measurePods } from './pods.ts'
+import { measurePolicies } from './policies.ts'
 import {
   bareStart,
   dnsCost,
@@ -41,7 +42,7 @@ import { measureStarts } from './starts/starts.ts'
 
 const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [--storage etcd] [--real BIN] [--scale PODS] [--rounds N] [--pods N] [--profile DIR] [--write]
 
-  --only PARTS   some of start,requests,list,watch,http2,memory,pods,levels,simulated,many,hooks,probes,network (default: all); ui alone: the page, by CHROMIUM
+  --only PARTS   some of start,requests,policies,list,watch,http2,memory,pods,levels,simulated,many,hooks,probes,network (default: all); ui alone: the page, by CHROMIUM
   --chromium FILE  for --only ui (default /usr/bin/chromium)
   --against COMMIT  compares the CPU time of create, get, patch, watch and start with that of a commit; nothing else. Ends with 1
                  if one is slower. --only create,get,patch,watch,start: some of them; --rounds N: how often both servers are started anew (default 5)
@@ -58,7 +59,7 @@ const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [--stora
   --write        puts what was measured into docs/performance.md or, of --storage and --scale, into docs/scale.md, and draws the
                  charts of docs/pictures from it
 `
-const EVERYTHING = 'start,requests,list,watch,http2,memory,pods,levels,simulated,many,hooks,probes,network'
+const EVERYTHING = 'start,requests,policies,list,watch,http2,memory,pods,levels,simulated,many,hooks,probes,network'
 const { values: flags } = parseArgs({
   options: {
     only: { type: 'string', default: EVERYTHING },
@@ -138,6 +139,13 @@ async function measureServer(): Promise<Row[]> {
     } finally {
       await bare.stop()
     }
+  })
+}
+
+async function measurePolicedCreates(): Promise<Row[]> {
+  return withKubestage(BARE_API, async (server) => {
+    await prepare(server.target)
+    return measurePolicies(server, rounds)
   })
 }
 
@@ -425,6 +433,7 @@ if (flags.help) {
   const rows: Row[] = []
   if (parts.includes('start')) rows.push(...(await measureStart()))
   if (['requests', 'list', 'watch'].some((part) => parts.includes(part))) rows.push(...(await measureServer()))
+  if (parts.includes('policies')) rows.push(...(await measurePolicedCreates()))
   if (parts.includes('memory')) rows.push(...(await measureManyPods()))
   if (parts.includes('pods')) for (const kind of ISOLATIONS) rows.push(...(await measureCluster(kind)))
   if (parts.includes('levels')) rows.push(...(await measureLevelRows()))

@@ -23,7 +23,7 @@ export class Invocations {
 
   /** The plugin is asked now. In the second round others may have changed the object since. */
   begin({ reinvocation, object }: AdmissionAttributes): void {
-    if (reinvocation!.isSecondRound && this.#lastOutput !== toJson(object)) this.#want()
+    if (reinvocation!.isSecondRound && this.#willing.size > 0 && this.#lastOutput !== toJson(object)) this.#want()
   }
   /** Returns whether it is asked in this round. */
   isAsked(id: string, { reinvocation }: AdmissionAttributes): boolean {
@@ -38,7 +38,7 @@ export class Invocations {
     this.#willing.add(id)
   }
   end({ object }: AdmissionAttributes): void {
-    this.#lastOutput = toJson(object)
+    if (this.#willing.size > 0) this.#lastOutput = toJson(object)
   }
 
   #want(): void {

@@ -32,11 +32,14 @@ export interface SchemaType {
   isPlain?: true
 }
 
-/** Converts a JSON value without a schema to a CEL value. */
+/** Converts a JSON value without a schema to a CEL value. A member that is undefined is absent. */
 export function convertDyn(value: unknown): unknown {
   if (typeof value === 'number' && Number.isInteger(value)) return BigInt(value)
   if (Array.isArray(value)) return value.map(convertDyn)
-  return isObject(value) ? new Map(Object.entries(value).map(([key, field]) => [key, convertDyn(field)])) : value
+  if (!isObject(value)) return value
+  const map = new Map<string, unknown>()
+  for (const key in value) if (value[key] !== undefined) map.set(key, convertDyn(value[key]))
+  return map
 }
 
 const text = (type: CelType, convert: (value: string) => unknown): SchemaType => ({

@@ -1,4 +1,3 @@
-import { parseExact, toJson } from '../../../shared/api/json/exact-json.ts'
 import { convertDyn } from '../../cel/json-values.ts'
 import { Budget } from '../../cel/meter.ts'
 import {
@@ -22,16 +21,37 @@ export async function requestVariables(
   matched: ResourceDefinition,
 ): Promise<Variables> {
   const { object, oldObject } = await seenObjects(attributes, matched)
-  return {
-    object: convertDyn(plainValue(object)),
-    oldObject: convertDyn(plainValue(oldObject)),
-    request: convertDyn(plainValue(requestOf(attributes, matched, ''))),
-    namespaceObject: null,
-  }
+  const described = requestOf(attributes, matched, '')
+  return Object.defineProperties(
+    { namespaceObject: null },
+    {
+      ...celObject('object', object),
+      ...celObject('oldObject', oldObject),
+      ...celObject('request', described),
+    },
+  )
 }
 
-/** Returns a copy of the value as JSON would hold it: undefined members are absent. */
-export const plainValue = (value: unknown): unknown => parseExact(toJson(value))
+/** Describes a variable whose JSON value is converted when an expression asks for it. */
+export function celObject(name: string, json: unknown): PropertyDescriptorMap {
+  let value: unknown
+  let isKnown = false
+  const get = (): unknown => {
+    if (!isKnown) value = convertDyn(json)
+    isKnown = true
+    return value
+  }
+  return { [name]: { get, enumerable: true } }
+}
+
+/** Returns the variables and more, without asking for values. */
+export const withVariables = (variables: Variables, more: PropertyDescriptorMap): Variables =>
+  Object.create(variables, more)
+/** Returns the variables and others, whose values are known. */
+export const withValues = (variables: Variables, values: Variables): Variables =>
+  Object.assign(Object.create(variables, Object.fromEntries(Object.keys(values).map((name) => [name, OWN]))), values)
+/** A property of its own, whatever the prototype has. */
+const OWN: PropertyDescriptor = { value: undefined, writable: true, enumerable: true }
 
 /**
  * Returns whether all conditions hold. Returns false if any condition is false, even if others fail; otherwise a

@@ -1,6 +1,6 @@
 /** Upstream: plugin/policy/mutating/patch/smd.go. */
 import { MadeObject } from '../../cel/values.ts'
-import { merge } from '../../patch/structured-merge/merge.ts'
+import { mergeSharing } from '../../patch/structured-merge/merge.ts'
 import type { Type } from '../../patch/structured-merge/schema.ts'
 import { schemaErrors } from '../../patch/structured-merge/validate.ts'
 import { isMap, type JsonMap } from '../../values/json-map.ts'
@@ -27,7 +27,7 @@ export function applyConfiguration(
   const atomics = atomicPaths(type, config, '')
   if (atomics.length > 0)
     throw failed(`invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: ${atomics.join(', ')}`)
-  return merge(type, live, config)
+  return mergeSharing(type, live, config)
 }
 
 const failed = (why: string): PatchProblem => new PatchProblem(`error applying patch: ${why}`)

@@ -2,7 +2,7 @@ import { limitOf } from '../../cel/errors.ts'
 import { Budget } from '../../cel/meter.ts'
 import { scopesOf } from '../../cel/policy-scopes.ts'
 import { compileExpression, OutOfBudget, type Scope, type Variables } from '../../cel/request-expression.ts'
-import { allHold, celError } from '../cel/match-conditions.ts'
+import { allHold, celError, withValues } from '../cel/match-conditions.ts'
 import type { ValidatingAdmissionPolicy, Validation } from './policy.ts'
 import { lazyVariables } from './variables.ts'
 
@@ -26,12 +26,12 @@ export function violations({ spec }: ValidatingAdmissionPolicy, known: Variables
   const orElse = (why: string, error: unknown): Violation[] =>
     failurePolicy === 'Ignore' ? [] : [{ message: why, limit: limitOf(error) }]
   try {
-    if (!allHold(matchConditions, { ...known, namespaceObject: null }, celSteps, scopes.condition)) return []
+    if (!allHold(matchConditions, withValues(known, { namespaceObject: null }), celSteps, scopes.condition)) return []
   } catch (error) {
     return orElse((error as Error).message, error)
   }
   const budget = Budget.forObject(celSteps)
-  const all = { ...known, variables: lazyVariables(variables, scopes, known, budget) }
+  const all = withValues(known, { variables: lazyVariables(variables, scopes, known, budget) })
   try {
     return validations.flatMap((validation) => {
       const { expression, reason = 'Invalid' } = validation

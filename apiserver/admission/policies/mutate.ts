@@ -1,11 +1,10 @@
-import { parseExact } from '../../../shared/api/json/exact-json.ts'
 import { limitOf } from '../../cel/errors.ts'
 import { Budget } from '../../cel/meter.ts'
 import { mutatingScopesOf } from '../../cel/policy-scopes.ts'
 import { compileExpression, OutOfBudget, type Variables } from '../../cel/request-expression.ts'
 import type { MadeObject } from '../../cel/values.ts'
 import type { WorkLimits } from '../../work-limits.ts'
-import { allHold, celError } from '../cel/match-conditions.ts'
+import { allHold, celError, withValues } from '../cel/match-conditions.ts'
 import { applyConfiguration } from './apply-configuration.ts'
 import { applyPatchExpression } from './json-patch-expression.ts'
 import { NotNative } from './native-value.ts'
@@ -26,7 +25,7 @@ export function isMatched(
 ): boolean {
   const { matchConditions = [] } = spec
   if (matchConditions.length === 0) return true
-  const all = { ...variables, ...known, namespaceObject: null }
+  const all = withValues(variables, { ...known, namespaceObject: null })
   try {
     return allHold(matchConditions, all, celSteps, mutatingScopesOf(spec).condition)
   } catch (error) {
@@ -48,8 +47,8 @@ export function mutate(
   for (const mutation of mutations) {
     if (!object.json) return
     const budget = Budget.forObject(limits.celSteps)
-    const all = { ...object.variables, ...known }
-    const seen = { ...all, variables: lazyVariables(variables, scopes, all, budget) }
+    const all = withValues(object.variables, known)
+    const seen = withValues(all, { variables: lazyVariables(variables, scopes, all, budget) })
     try {
       change(
         object,
@@ -91,7 +90,7 @@ function change(
     object.takeMerged(applyConfiguration(made, object.json!, object.type, bodyValues))
   } else if (patchType === 'JSONPatch' && jsonPatch) {
     const made = evaluate(jsonPatch.expression, 'patches') as readonly unknown[]
-    const patched = applyPatchExpression(made, parseExact(object.text), bodyValues)
+    const patched = applyPatchExpression(made, object.document(), bodyValues)
     if (patched !== undefined) object.takePatched(patched)
   }
 }

@@ -6,7 +6,6 @@ import { convertDyn } from '../../cel/json-values.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission-plugin.ts'
 import { authorizerVariables } from '../cel/authorizer.ts'
-import { plainValue } from '../cel/match-conditions.ts'
 import { Invocations } from '../reinvocation.ts'
 import type { Candidate, Candidates, Matching } from '../webhooks/candidates.ts'
 import { isExempt } from '../webhooks/rules.ts'
@@ -112,30 +111,31 @@ async function invoke(
   asked.begin(attributes)
   const refusals: Refusal[] = []
   const common = {
-    namespaceObject: convertDyn(plainValue(namespaceObject(attributes, context.lookup) ?? null)),
+    namespaceObject: convertDyn(namespaceObject(attributes, context.lookup) ?? null),
     ...authorizerVariables(context.access, attributes, namespaceOf(attributes)),
   }
   const shown = new Map<ResourceDefinition, ShownObject>()
   let last: ShownObject | undefined
   for (const { policy, binding, matched, params } of invocations) {
-    const object = shown.get(matched) ?? (await ShownObject.of(attributes, matched, context))
-    shown.set(matched, object)
-    const known = { ...common, params: convertDyn(plainValue(params)) }
-    const refuse = (message: string, limit?: string): void => {
-      refusals.push({ policy, binding, message, reason: 'Invalid', limit })
-    }
-    if (!isMatched(policy, object, known, context.limits.celSteps, refuse)) continue
     const id = JSON.stringify([
       policy.metadata.name,
       binding.metadata.name,
       params?.metadata.namespace,
       params?.metadata.name,
     ])
-    if (!asked.isAsked(id, attributes)) continue
-    const before = object.text
+    const isAsked = asked.isAsked(id, attributes)
+    if (!isAsked && !policy.spec.matchConditions?.length) continue
+    const object = shown.get(matched) ?? (await ShownObject.of(attributes, matched, context))
+    shown.set(matched, object)
+    const known = { ...common, params: convertDyn(params) }
+    const refuse = (message: string, limit?: string): void => {
+      refusals.push({ policy, binding, message, reason: 'Invalid', limit })
+    }
+    if (!isMatched(policy, object, known, context.limits.celSteps, refuse) || !isAsked) continue
+    const before = object.json
     mutate(policy, object, known, context.limits, refuse)
     last = object
-    if (object.text !== before) asked.changed(attributes)
+    if (object.differsFrom(before)) asked.changed(attributes)
     if (policy.spec.reinvocationPolicy === 'IfNeeded') asked.mayBeAskedAgain(id)
   }
   await last?.save()

@@ -1,7 +1,6 @@
 import { parseExact, toJson } from '../../../shared/api/json/exact-json.ts'
 import { internalError } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
-import { convertDyn } from '../../cel/json-values.ts'
 import type { Variables } from '../../cel/request-expression.ts'
 import { mergeType } from '../../kind/field-manager.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
@@ -10,9 +9,10 @@ import type { Type } from '../../patch/structured-merge/schema.ts'
 import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { replaceContent } from '../../registry/writes/replace-content.ts'
 import { type Decodable, DecodeError, decodeObject } from '../../validation/decoder.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
 import { isMap, type JsonMap } from '../../values/json-map.ts'
 import type { WorkLimits } from '../../work-limits.ts'
-import { requestVariables } from '../cel/match-conditions.ts'
+import { celObject, requestVariables, withVariables } from '../cel/match-conditions.ts'
 import { convertObject, seenObjects } from '../seen-object.ts'
 import { printKind } from './apply-configuration.ts'
 import { PatchProblem } from './patch-problem.ts'
@@ -29,7 +29,6 @@ export class ShownObject {
   readonly #matched: ResourceDefinition
   readonly #context: ShownContext
   #json: JsonMap | undefined
-  #text: string
   #variables: Variables
   #isDirty = false
 
@@ -53,18 +52,16 @@ export class ShownObject {
     this.#attributes = attributes
     this.#matched = matched
     this.#context = context
-    this.#text = toJson(object)
-    this.#json = object ? (parseExact(this.#text) as JsonMap) : undefined
+    this.#json = (object as JsonMap | null) ?? undefined
     this.#variables = variables
   }
 
-  /** Returns the object, which callers must not change; undefined if the request has none. */
+  /**
+   * Returns the object, which callers must not change; undefined if the request has none. It is another one after each
+   * change.
+   */
   get json(): JsonMap | undefined {
     return this.#json
-  }
-  /** Returns the object as JSON text: the same text as long as the object is the same. */
-  get text(): string {
-    return this.#text
   }
   /** Returns what expressions see: the request and its objects. */
   get variables(): Variables {
@@ -83,7 +80,14 @@ export class ShownObject {
     return view.group === group && view.version === version ? kindOfView(view)?.type : undefined
   }
 
-  /** Takes what an expression has laid over the object. Throws an Error if the result is not of the kind. */
+  differsFrom(before: JsonMap | undefined): boolean {
+    return this.#json !== before && !deepEqual(this.#json, before)
+  }
+
+  /**
+   * Takes what an expression has laid over the object, which may share values with it. Throws an Error if the result is
+   * not of the kind.
+   */
   takeMerged(merged: JsonMap): void {
     const decodable = this.#decodable
     const wrong = decodable && !decodable.custom ? conversionError(decodable.schema, merged, this.#json) : undefined
@@ -97,6 +101,10 @@ export class ShownObject {
     if (!this.#decodable?.custom) checkKind(document, this.#json!)
     this.#take(document, (why) => internalError(why))
   }
+  /** Returns a copy for a JSON patch. */
+  document(): unknown {
+    return parseExact(toJson(this.#json))
+  }
 
   #take(document: unknown, refusal: (why: string) => Error): void {
     const { limits, applyDefaults } = this.#context
@@ -104,9 +112,8 @@ export class ShownObject {
     const object = decoded(decodable, document, limits.bodyValues, refusal)
     if (!this.#attributes.view) applyDefaults(this.#matched, object)
     const { apiVersion, kind } = this.#json!
-    this.#text = toJson({ apiVersion, kind, ...object })
-    this.#json = parseExact(this.#text) as JsonMap
-    this.#variables = { ...this.#variables, object: convertDyn(this.#json) }
+    this.#json = { apiVersion, kind, ...object }
+    this.#variables = withVariables(this.#variables, celObject('object', this.#json))
     this.#isDirty = true
   }
 

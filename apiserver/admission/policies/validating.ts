@@ -5,7 +5,7 @@ import { convertDyn } from '../../cel/json-values.ts'
 import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission-plugin.ts'
 import type { WorkLimits } from '../../work-limits.ts'
 import { authorizerVariables } from '../cel/authorizer.ts'
-import { plainValue, requestVariables } from '../cel/match-conditions.ts'
+import { requestVariables, withValues } from '../cel/match-conditions.ts'
 import type { Candidate, Candidates, Matching } from '../webhooks/candidates.ts'
 import { isExempt } from '../webhooks/rules.ts'
 import { namespaceObject, namespaceOf } from '../webhooks/selectors.ts'
@@ -74,11 +74,10 @@ async function ask(
     return misconfigured('policy', error)
   }
   if (!matched) return []
-  const known = {
-    ...(await requestVariables(attributes, matched)),
-    namespaceObject: convertDyn(plainValue(namespaceObject(attributes, context.lookup) ?? null)),
+  const known = withValues(await requestVariables(attributes, matched), {
+    namespaceObject: convertDyn(namespaceObject(attributes, context.lookup) ?? null),
     ...authorizerVariables(context.access, attributes, namespaceOf(attributes)),
-  }
+  })
   return bindings.flatMap((binding) => {
     const { matchResources: match, paramRef, validationActions } = binding.spec
     try {
@@ -86,7 +85,7 @@ async function ask(
       const all = collectParams(context, { paramKind, paramRef, namespace: namespaceOf(attributes) })
       const { celSteps } = context.limits
       const found = all.flatMap((params) =>
-        violations(policy, { ...known, params: convertDyn(plainValue(params)) }, celSteps),
+        violations(policy, withValues(known, { params: convertDyn(params) }), celSteps),
       )
       if (validationActions.includes('Warn')) {
         for (const { message } of found)

@@ -7,7 +7,7 @@ import type { AdmissionPlugin } from '../../registry/admission-plugin.ts'
 import type { WebhookClient } from '../../webhook-client/webhook-client.ts'
 import type { WorkLimits } from '../../work-limits.ts'
 import { authorizerVariables } from '../cel/authorizer.ts'
-import { allHold, requestVariables } from '../cel/match-conditions.ts'
+import { allHold, requestVariables, withValues } from '../cel/match-conditions.ts'
 import type { MatchConditions } from './applies.ts'
 import { Candidates } from './candidates.ts'
 import { mutatingWebhooks } from './mutating.ts'
@@ -41,10 +41,8 @@ export interface WebhooksContext {
 const conditionsWithin =
   ({ celSteps }: WorkLimits, access: Access): MatchConditions =>
   async ({ hook, definition }, attributes) => {
-    const variables = {
-      ...(await requestVariables(attributes, definition)),
-      ...authorizerVariables(access, attributes, namespaceOf(attributes)),
-    }
+    const rights = authorizerVariables(access, attributes, namespaceOf(attributes))
+    const variables = withValues(await requestVariables(attributes, definition), rights)
     return allHold(hook.matchConditions ?? [], variables, celSteps)
   }
 

@@ -119,7 +119,7 @@ const COSTS: Record<string, RunCost> = {
   check: () => AUTHORIZATION_CHECK,
   'fieldSelector labelSelector': selectorCost,
   'isSorted sum max min indexOf lastIndexOf': treeCost,
-  'lowerAscii upperAscii substring trim startsWith endsWith strings.quote format': first,
+  'lowerAscii upperAscii substring trim jsonpatch.escapeKey startsWith endsWith strings.quote format': first,
   'semver isSemver': (text) => 2 * traversal(text) + 6,
   'quantity isQuantity': parsing(4),
   'cidr isIP isCIDR': parsing(ADDRESS),

@@ -142,7 +142,7 @@ const sets =
 
 const ESTIMATES: Record<string, CallEstimator> = {
   'isSorted sum max min indexOf lastIndexOf': traversesList,
-  url: ({ args }) => ({ ...reading(sizeOf(args[0])), size: sizeOf(args[0]) }),
+  'url jsonpatch.escapeKey': ({ args }) => ({ ...reading(sizeOf(args[0])), size: sizeOf(args[0]) }),
   'lowerAscii upperAscii substring trim': keepsTarget,
   replace,
   split,
