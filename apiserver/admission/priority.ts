@@ -20,9 +20,16 @@ export function priority(lookup: Lookup, lookupAll: LookupAll): AdmissionPlugin 
     [...lookupAll(classes)].filter(({ globalDefault }) => globalDefault) as PriorityClass[]
   return {
     admit(attributes) {
-      const { operation, definition, subresource, object } = attributes
-      if (operation !== 'CREATE' || definition.group !== '' || definition.plural !== 'pods' || subresource) return
+      const { operation, definition, subresource, object, old } = attributes
+      if (definition.plural !== 'pods' || definition.group !== '' || subresource) return
+      if (operation !== 'CREATE' && operation !== 'UPDATE') return
       const { metadata, spec } = object as unknown as Pod
+      if (operation === 'UPDATE') {
+        const { priority, preemptionPolicy } = (old as unknown as Pod).spec
+        spec.priority ??= priority
+        spec.preemptionPolicy ??= preemptionPolicy
+        return
+      }
       const refused = (why: string) => forbidden(definition, metadata.name ?? '', why)
       let found: PriorityClass | undefined
       if (spec.priorityClassName) {

@@ -1,6 +1,6 @@
-/** RFC 7386: objects are merged, null deletes, everything else replaces. The target is changed and returned. */
+/** RFC 7386: objects are merged, null deletes, everything else replaces. Target and patch are changed. */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return patch
+  if (!isObject(patch)) return withoutNulls(patch)
   const result: Record<string, unknown> = isObject(target) ? target : {}
   for (const key of Object.keys(patch)) {
     const value = patch[key]
@@ -12,6 +12,18 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
     }
   }
   return result
+}
+
+/** Removes what is null in the objects of a list, as a real server's library does. Changes the value in place. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) for (const item of value) withoutNulls(item)
+  else if (isObject(value)) {
+    for (const key of Object.keys(value)) {
+      if (value[key] === null) delete value[key]
+      else withoutNulls(value[key])
+    }
+  }
+  return value
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

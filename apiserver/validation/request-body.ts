@@ -1,5 +1,6 @@
 /** What a write's body must be before it is looked at as an object: JSON, and of the kind that the endpoint takes. */
 
+import { knownGroupVersions } from '../../openapi/options.ts'
 import { hasStructType } from '../../openapi/types.ts'
 import { apiVersionOf } from '../../shared/api/api-version.ts'
 import { parseExact, toJson } from '../../shared/api/json/exact-json.ts'
@@ -108,6 +109,8 @@ export function decodeBody(
   else if (kind !== expected.kind || group !== expected.group)
     throw refuse(otherKind({ group, version, kind }, expected, body, options.maxValues))
   if (version !== expected.version) {
+    if (!expected.custom && !knownGroupVersions().includes(apiVersion))
+      throw refuse(unregistered({ group, version, kind }))
     throw badRequest(
       `the API version in the data (${apiVersion}) does not match the expected API version (${apiVersionOf(expected)})`,
     )
@@ -155,6 +158,9 @@ function checkCustomType(expected: Expected, body: Record<string, unknown>, sour
   ])
 }
 
+const unregistered = (found: { group: string; version: string; kind: string }): string =>
+  `no kind "${found.kind}" is registered for version "${apiVersionOf(found)}" in scheme "pkg/runtime/scheme.go:111"`
+
 /** A body of another kind is read as its own kind first, then refused. */
 function otherKind(
   found: { group: string; version: string; kind: string },
@@ -165,7 +171,7 @@ function otherKind(
   const schema = `io.k8s.api.${packageOf(found.group)}.${found.version}.${found.kind}`
   const known = hasStructType(schema)
   if (!known && found.kind !== 'List') {
-    return `no kind "${found.kind}" is registered for version "${apiVersionOf(found)}" in scheme "pkg/runtime/scheme.go:111"`
+    return unregistered(found)
   }
   if (known) {
     try {

@@ -2,7 +2,7 @@
 import { Random } from '../../test/fuzz/random.ts'
 import type { Base } from './bases.ts'
 import type { Case, Step } from './case.ts'
-import { mutate, oddValues, type Path, pathsOf } from './mutate.ts'
+import { mutate, oddValue, oddValues, type Path, pathsOf } from './mutate.ts'
 
 const operations = ['create', 'create', 'create', 'put', 'merge', 'strategic', 'json', 'apply', 'status'] as const
 export type Operation = (typeof operations)[number]
@@ -83,7 +83,7 @@ function changeOf(operation: Exclude<Operation, 'create' | 'apply'>, object: str
     case 'json':
       return patch(operation, asked, [oddOperation(base, random)])
     case 'status': {
-      const body = { status: random.pick(oddStatuses), spec: changed.spec }
+      const body = { status: structuredClone(random.pick(oddStatuses)), spec: changed.spec }
       return patch(operation, `${object}/status?fieldManager=f`, body)
     }
   }
@@ -95,7 +95,7 @@ function oddOperation(base: unknown, random: Random): unknown {
     op: random.pick(['remove', 'replace', 'add', 'test', 'copy', 'move']),
     path: pointer(random.pick(paths)),
     from: pointer(random.pick(paths)),
-    value: random.pick(oddValues),
+    value: oddValue(random),
   }
 }
 

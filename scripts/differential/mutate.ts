@@ -50,6 +50,9 @@ export const oddValues: readonly unknown[] = [
   443,
   'x'.repeat(300),
 ]
+/** Picks a value of its own, which may be changed. */
+export const oddValue = (random: Random): unknown => structuredClone(random.pick(oddValues))
+
 const extraNames = ['extra', 'name', 'value', 'key', 'optional', 'exec', 'type', 'port']
 
 export type Path = (string | number)[]
@@ -95,11 +98,11 @@ function change(parent: Container, key: string | number, how: How, from: { rando
     else delete parent[key]
   } else if (how === 'copy' && Array.isArray(parent)) parent.push(structuredClone(value))
   else if (how === 'extra' && typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    ;(value as Container)[random.pick(extraNames)] = random.pick(oddValues)
+    ;(value as Container)[random.pick(extraNames)] = oddValue(random)
   } else if (how === 'swap') parent[key] = structuredClone(swapped)
   else if (how === 'near' && typeof value === 'number') parent[key] = value + random.pick([-1, 1])
   else if (how === 'near' && typeof value === 'string') parent[key] = nearMiss(value, random)
-  else parent[key] = random.pick(oddValues)
+  else parent[key] = oddValue(random)
 }
 
 function nearMiss(text: string, random: Random): string {

@@ -8,8 +8,10 @@ import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dump } from '../../validation/go-dump.ts'
 import { numberOf, validateIntOrPercent, validateNotMoreThanAll } from '../../validation/int-or-percent.ts'
 import { dns1123Label } from '../../validation/names.ts'
+import { validateAnnotations, validateLabels } from '../../validation/object-meta.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { reject, validateNotNegative } from '../parts/messages.ts'
+import { validatePodAnnotations } from '../parts/pod-spec/validate-annotations.ts'
 import { defaultPodTemplate } from '../parts/pod-template.ts'
 import { type Claim, claimSpecWarnings, defaultClaim, validateClaimSpec } from '../parts/volume-claim.ts'
 import {
@@ -137,7 +139,13 @@ function validateSpec(spec: Spec, errors: FieldErrors, old?: Spec): void {
   if (!old && spec.serviceName) reject(errors, 'spec.serviceName', spec.serviceName, dns1123Label(spec.serviceName))
   validateSelector(spec.selector, 'statefulset', errors)
   if (validateSelected(spec, errors, { detail: '' }))
-    validateLastingTemplate(withClaims(spec), errors, 'activeDeadlineSeconds in StatefulSet is not Supported')
+    validateLastingTemplate(withClaims(spec), errors, 'activeDeadlineSeconds in StatefulSet is not Supported', (path) => {
+      // Upstream looks at these a second time, under paths that do not exist.
+      const { labels, annotations } = spec.template.metadata ?? {}
+      validateLabels(labels, `${path}.labels`, errors)
+      validateAnnotations(annotations, `${path}.annotations`, errors)
+      validatePodAnnotations(spec.template.metadata ?? {}, spec.template.spec ?? { containers: [] }, `${path}.annotations`, errors)
+    })
 }
 
 /** The template as its pods will be: each claim is a volume, before any of that name that the template has itself. */

@@ -191,8 +191,10 @@ export function validateLastingTemplate(
   template: PodTemplateSpec,
   errors: FieldErrors,
   deadlineDetail = 'activeDeadlineSeconds in ReplicaSet is not Supported',
+  validateMore?: (path: string) => void,
 ): void {
   validatePodTemplate(template, 'spec.template', errors)
+  validateMore?.('spec.template')
   const { restartPolicy, activeDeadlineSeconds } = template.spec ?? {}
   if (restartPolicy !== 'Always')
     errors.push(notSupported('spec.template.spec.restartPolicy', restartPolicy ?? '', ['Always']))

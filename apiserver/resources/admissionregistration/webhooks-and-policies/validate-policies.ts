@@ -271,7 +271,7 @@ export function validateValidationActions(
   const isRepeated = repetition()
   for (const [index, action] of given.entries()) {
     if (!actions.includes(action)) errors.push(notSupported(`${path}[${index}]`, action, actions))
-    else if (isRepeated(action)) errors.push(duplicate(`${path}[${index}]`, action))
+    if (isRepeated(action)) errors.push(duplicate(`${path}[${index}]`, action))
   }
   if (given.includes('Deny') && given.includes('Warn'))
     errors.push(
