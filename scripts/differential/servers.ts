@@ -49,7 +49,12 @@ export async function ourServer(): Promise<Target> {
 export function sendTo(url: string, agent: Agent): Send {
   const { hostname, port } = new URL(url)
   return async ({ method, path, headers, body }) => {
-    const answer = await httpsExchange({ agent, hostname, port, method, path, headers }, body)
+    const exchange = () => httpsExchange({ agent, hostname, port, method, path, headers }, body)
+    // A server may end an idle connection in the moment in which it is used again.
+    const answer = await exchange().catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNRESET') return exchange()
+      throw error
+    })
     const text = answer.bytes.toString('utf8')
     return { status: answer.status, body: parsed(text), warnings: warningsOf(answer.headers.warning) }
   }

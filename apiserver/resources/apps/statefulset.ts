@@ -139,13 +139,23 @@ function validateSpec(spec: Spec, errors: FieldErrors, old?: Spec): void {
   if (!old && spec.serviceName) reject(errors, 'spec.serviceName', spec.serviceName, dns1123Label(spec.serviceName))
   validateSelector(spec.selector, 'statefulset', errors)
   if (validateSelected(spec, errors, { detail: '' }))
-    validateLastingTemplate(withClaims(spec), errors, 'activeDeadlineSeconds in StatefulSet is not Supported', (path) => {
-      // Upstream looks at these a second time, under paths that do not exist.
-      const { labels, annotations } = spec.template.metadata ?? {}
-      validateLabels(labels, `${path}.labels`, errors)
-      validateAnnotations(annotations, `${path}.annotations`, errors)
-      validatePodAnnotations(spec.template.metadata ?? {}, spec.template.spec ?? { containers: [] }, `${path}.annotations`, errors)
-    })
+    validateLastingTemplate(
+      withClaims(spec),
+      errors,
+      'activeDeadlineSeconds in StatefulSet is not Supported',
+      (path) => {
+        // Upstream looks at these a second time, under paths that do not exist.
+        const { labels, annotations } = spec.template.metadata ?? {}
+        validateLabels(labels, `${path}.labels`, errors)
+        validateAnnotations(annotations, `${path}.annotations`, errors)
+        validatePodAnnotations(
+          spec.template.metadata ?? {},
+          spec.template.spec ?? { containers: [] },
+          `${path}.annotations`,
+          errors,
+        )
+      },
+    )
 }
 
 /** The template as its pods will be: each claim is a volume, before any of that name that the template has itself. */
