@@ -161,7 +161,7 @@ function validateBackend(backend: Backend | undefined, at: string, errors: Field
     if (service) errors.push(invalid(at, '', 'cannot set both resource and service backends'))
     else {
       const { apiGroup } = resource
-      if (apiGroup !== undefined) reject(errors, `${at}.resource.apiGroup`, apiGroup, dns1123Subdomain(apiGroup))
+      if (typeof apiGroup === 'string') reject(errors, `${at}.resource.apiGroup`, apiGroup, dns1123Subdomain(apiGroup))
       for (const field of ['kind', 'name'] as const) {
         const value = resource[field]
         if (value) reject(errors, `${at}.resource.${field}`, value, pathSegmentName(value))
