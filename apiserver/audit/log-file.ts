@@ -19,7 +19,7 @@ export interface LogFileOptions {
   path: string
   /** Sets how many days old files are kept; 0: for ever. */
   maxAge: number
-  /** Files besides the current one; 0: all. */
+  /** Sets how many old files are kept; 0: all of them. */
   maxBackups: number
   /** Megabytes, after which a new file begins; 0: 100. */
   maxSize: number
