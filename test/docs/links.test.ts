@@ -96,13 +96,14 @@ function codeOf({ file, prose, blocks }: Page): { at: string; text: string }[] {
   return [...inline, ...commands.map(({ at, text }) => ({ at, text: text.replace(/ +#.*$/gm, '') }))]
 }
 
-/** Flags of other programs: kubectl, Helm, the benchmark, Node, and the programs that envtest starts. */
+/** Flags of other programs: kubectl, Helm, the benchmark, Node, kube-apiserver, and the programs that envtest starts. */
 const flagsOfOthers = [
   ...['--field-selector', '--force', '--grace-period', '--raw', '--reason', '--server-side'],
   ...['--profile', '--rounds', '--only', '--record'],
   '--no-parallel-scavenge',
   '--kubestage-controllers',
   '--bump-revision',
+  ...['--audit-log-format', '--audit-log-mode', '--audit-webhook-mode', '--requestheader-client-ca-file'],
   ...['--version', '--enable-admission-plugins', '--runtime-config', '--kube-apiserver', '--enable-aggregator-routing'],
 ]
 
