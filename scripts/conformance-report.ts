@@ -75,8 +75,6 @@ export function conformancePage({ suite, commits, totals, causes }: Recorded): s
     '',
     ...table.map((cells) => `| ${cells.join(' | ')} |`),
     '',
-    '### What fails, and why',
-    '',
-    ...list,
+    ...(list.length > 0 ? ['### What fails, and why', '', ...list] : []),
   ].join('\n')
 }
