@@ -16,7 +16,7 @@ const clockSkewMs = hourMs
 export interface Identity extends Omit<CertificateRequest, 'notBefore' | 'notAfter'> {
   /** Stem of the two files, `<name>.crt` and `<name>.key`. */
   name: string
-  /** The CA is known from the API alone: an expired one is replaced. */
+  /** Clients of this CA read it from the API: one that expires within a day is replaced. */
   isPublished?: boolean
 }
 
@@ -29,7 +29,8 @@ export function ensureCertificate(directory: string, identity: Identity, nowMs: 
   const files = { cert: join(directory, `${identity.name}.crt`), key: join(directory, `${identity.name}.key`) }
   const kept = { cert: readIfExists(files.cert), key: readIfExists(files.key) }
   if (isUsable(kept, identity, nowMs, issuer)) return inToday(kept, files.key)
-  if (!identity.isPublished) refuseDamaged(files, kept, issuer)
+  const mayReplace = identity.isPublished && hasEnded(kept.cert, nowMs)
+  if (!mayReplace) refuseDamaged(files, kept, { issuer, isPublished: identity.isPublished })
   const notBefore = toTime(nowMs - clockSkewMs)
   const notAfter = toTime(nowMs + validityMs)
   const issued = issueCertificate({ ...identity, notBefore, notAfter }, issuer)
@@ -39,10 +40,16 @@ export function ensureCertificate(directory: string, identity: Identity, nowMs: 
 }
 
 /** Throws a ConfigError where a new pair would take the place of something that it cannot stand for. */
-function refuseDamaged(files: KeyPair, kept: Partial<KeyPair>, issuer: KeyPair | undefined): void {
+function refuseDamaged(
+  files: KeyPair,
+  kept: Partial<KeyPair>,
+  { issuer, isPublished }: { issuer: KeyPair | undefined; isPublished: boolean | undefined },
+): void {
   const anew = issuer
     ? `put back a copy, or remove ${files.cert} and ${files.key}: then the CA signs a new certificate`
-    : `put back a copy, or move ${dirname(files.cert)} away: then the cluster has a new CA, and its kubeconfigs and nodes of before are no longer known`
+    : isPublished
+      ? `put back a copy, or remove ${files.cert} and ${files.key}: then the cluster publishes a new CA`
+      : `put back a copy, or move ${dirname(files.cert)} away: then the cluster has a new CA, and its kubeconfigs and nodes of before are no longer known`
   const refuse = (what: string): never => {
     throw new ConfigError(`${what}; ${anew}`)
   }
@@ -56,6 +63,12 @@ function refuseDamaged(files: KeyPair, kept: Partial<KeyPair>, issuer: KeyPair |
   if (kept.cert === undefined && kept.key === undefined) return
   for (const part of ['cert', 'key'] as const) if (kept[part] === undefined) refuse(`${files[part]} is missing`)
   refuse(`${files.cert} is not the CA of a Kubestage cluster, has expired, or its key is not ${files.key}`)
+}
+
+/** Returns true for a certificate that ends within a day. */
+function hasEnded(cert: string | undefined, nowMs: number): boolean {
+  if (cert === undefined || !isPem(() => new X509Certificate(cert))) return false
+  return new X509Certificate(cert).validToDate.getTime() <= nowMs + dayMs
 }
 
 function isPem(parse: () => unknown): boolean {

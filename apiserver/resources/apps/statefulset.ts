@@ -112,9 +112,9 @@ function applyDefaults({ spec }: StatefulSet): void {
 
 const policies = ['Retain', 'Delete']
 
-function dropMaxUnavailable({ updateStrategy }: Spec, old: Spec | undefined, gates: FeatureGates): void {
+function dropMaxUnavailable({ updateStrategy }: Spec, old: Spec | undefined, featureGates: FeatureGates): void {
   const isInUse = old?.updateStrategy?.rollingUpdate?.maxUnavailable !== undefined
-  if (!updateStrategy?.rollingUpdate || gates.MaxUnavailableStatefulSet || isInUse) return
+  if (!updateStrategy?.rollingUpdate || featureGates.MaxUnavailableStatefulSet || isInUse) return
   updateStrategy.rollingUpdate.maxUnavailable = undefined
 }
 
