@@ -2,9 +2,17 @@ import { apiVersionOf } from '../shared/api/api-version.ts'
 import { mayHoldLarge, parseStored, toJson } from '../shared/api/json/exact-json.ts'
 import { ownValue } from '../shared/api/json/own-value.ts'
 import type { Leader } from '../shared/api/leader.ts'
-import { badRequest, methodNotSupported, resourceNotFound } from '../shared/api/status/status-errors.ts'
+import { methodNotSupported, resourceNotFound } from '../shared/api/status/status-errors.ts'
 import type { Binding, KubeList, KubeObject, WatchEvent } from '../shared/api/types.ts'
-import type { Client, ListQuery, ObjectRef, PatchType, Resource, WatchQuery } from '../shared/client/client.ts'
+import type {
+  Client,
+  ListQuery,
+  ObjectRef,
+  PatchSettings,
+  PatchType,
+  Resource,
+  WatchQuery,
+} from '../shared/client/client.ts'
 import type { ApiContext } from './http/api-context.ts'
 import { type PatchMediaType, readPatch } from './http/body/patch-body.ts'
 import { headOf } from './http/encode/object-encoder.ts'
@@ -13,6 +21,7 @@ import { parseListOptions } from './http/options/list-options.ts'
 import type { ParsedWriteOptions } from './http/options/write-options.ts'
 import { bind } from './http/subresources/binding.ts'
 import { makeToken, type TokenRequest } from './http/subresources/token.ts'
+import { applied, type Config } from './http/verbs/apply.ts'
 import { readPage } from './http/verbs/list.ts'
 import { patched } from './http/verbs/patch.ts'
 import { startOf } from './http/verbs/watch.ts'
@@ -141,10 +150,10 @@ class LocalClient implements Client {
     resource: Resource,
     ref: ObjectRef,
     body: unknown,
-    { type = 'merge', subresource, readOnly }: { type?: PatchType; subresource?: string; readOnly?: boolean } = {},
+    { type = 'merge', subresource, readOnly, fieldManager }: PatchSettings = {},
   ): Promise<T> {
-    if (type === 'apply') throw badRequest('apply goes over the network only')
     const scope = this.#scopeOf(resource, ref, subresource)
+    if (type === 'apply') return this.#apply<T>(scope, body as Config, fieldManager)
     const { definition } = scope
     const { strategy } = definition
     const text = toJson(body)
@@ -174,6 +183,21 @@ class LocalClient implements Client {
         ? asWritten(definition, written, stored.revision)
         : shown(definition, stored, this.#exact)
     ) as T
+  }
+
+  async #apply<T extends object>(scope: ObjectScope, config: Config, fieldManager: string | undefined): Promise<T> {
+    const asked = { ...this.#writeOptions, ...(fieldManager && { fieldManager }), force: true }
+    const { stored } = await this.#registry.update(
+      scope,
+      {
+        uidIsPrecondition: false,
+        createAbsent: scope.subresource ? 'never' : 'always',
+        transform: (current) =>
+          applied(this.#api, scope, { current: current?.(), config: copy(config), options: asked }),
+      },
+      { ...asked, managedFieldsAreSet: true },
+    )
+    return shown<T>(scope.definition, stored, this.#exact)
   }
 
   async delete(resource: Resource, ref: ObjectRef, options = {}): Promise<void> {

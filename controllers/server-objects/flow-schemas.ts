@@ -8,6 +8,9 @@ import type { Controller, ControllerContext } from '../controller.ts'
 
 type FlowSchema = WithMeta<V1FlowSchema>
 
+const typeMeta = { apiVersion: 'flowcontrol.apiserver.k8s.io/v1', kind: 'FlowSchema' }
+const fieldManager = 'api-priority-and-fairness-config-consumer-v1'
+
 /**
  * Says of each flow schema whether its priority level is there. Upstream:
  * apiserver/pkg/util/flowcontrol/apf_controller.go.
@@ -36,11 +39,15 @@ export function startFlowSchemaController({ client, informers, clock, log }: Con
       const level = schema.spec?.priorityLevelConfiguration.name ?? ''
       const condition = dangling(level, levels.get({ name: level }) !== undefined)
       const known = schema.status?.conditions?.find(({ type }) => type === condition.type)
-      if (known?.status === condition.status && known.message === condition.message) return
-      const others = (schema.status?.conditions ?? []).filter(({ type }) => type !== condition.type)
-      const lastTransitionTime = known?.status === condition.status ? known.lastTransitionTime : toTime(clock.now())
-      const conditions = [...others, { ...condition, lastTransitionTime }]
-      await client.patch(flowSchemas, { name }, { status: { conditions } }, { subresource: 'status' })
+      if (
+        known?.status === condition.status &&
+        known.reason === condition.reason &&
+        known.message === condition.message
+      )
+        return
+      const status = { conditions: [{ ...condition, lastTransitionTime: toTime(clock.now()) }] }
+      const config = { ...typeMeta, metadata: { name }, status }
+      await client.patch(flowSchemas, { name }, config, { type: 'apply', subresource: 'status', fieldManager })
     },
     onError: tellFailures({ clock, log, loop: 'flow-schemas', object: 'FlowSchema' }),
   })

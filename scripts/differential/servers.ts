@@ -2,6 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { Agent } from 'node:https'
 import { load } from 'js-yaml'
+import { pino } from 'pino'
+import { startLoopSet } from '../../controllers/loop-set.ts'
+import { startFlowSchemaController } from '../../controllers/server-objects/flow-schemas.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
 import { startTestApiServer } from '../../test/harness/api-server.ts'
 import { httpsExchange } from '../../test/harness/https-exchange.ts'
 import { namespace } from './bases.ts'
@@ -40,7 +44,16 @@ export async function theirServer(file: string): Promise<Target> {
 export async function ourServer(): Promise<Target> {
   const endings: (() => unknown)[] = []
   const server = await startTestApiServer({ teardown: (end) => void endings.push(end as () => unknown) })
+  const loops = startLoopSet({
+    client: server.client({ name: 'system:apiserver', groups: ['system:masters'] }),
+    clock: realClock,
+    log: pino({ level: 'silent' }),
+    // The one loop of an API server that writes to objects of clients.
+    start: (context) => [startFlowSchemaController(context)],
+  })
+  await loops.synced()
   return targetOf(`https://127.0.0.1:${server.port}`, server.tls, async () => {
+    await loops.close()
     for (const end of endings) await end()
   })
 }

@@ -14,6 +14,15 @@ export interface ObjectRef {
 /** Names a format of patches: JSON patch, merge patch, strategic merge patch, server-side apply. */
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply'
 
+export interface PatchSettings {
+  type?: PatchType
+  subresource?: string
+  /** The answer is looked at and never changed: within the server's process it is the object that others see, too. */
+  readOnly?: boolean
+  /** Names who applies. An apply of a control loop takes over the fields of others, as upstream's `Force` says. */
+  fieldManager?: string
+}
+
 /**
  * Reads and writes objects for controllers and the kubelet: over HTTP (`rest-client.ts`), or directly in the registry
  * if they run in the server's process. Every method throws a {@link StatusError} (shared/api/status/status-error.ts)
@@ -43,14 +52,7 @@ export interface Client {
     resource: Resource,
     ref: ObjectRef,
     patch: unknown,
-    options?: {
-      type?: PatchType
-      subresource?: string
-      /**
-       * The answer is looked at and never changed: within the server's process it is the object that others see, too.
-       */
-      readOnly?: boolean
-    },
+    options?: PatchSettings,
   ): Promise<T>
   /** Deletes the object; a pod first gets its grace period. Rejects with NotFound if it does not exist. */
   delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<void>

@@ -28,7 +28,7 @@ export function objectPath(resource: Resource, ref: ObjectRef, subresource?: str
   return resourcePath(resource, { ...ref, subresource })
 }
 
-function queryString(parameters: Record<string, string | number | boolean | undefined>): string {
+export function queryString(parameters: Record<string, string | number | boolean | undefined>): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, String(value))
   return query.size === 0 ? '' : `?${query}`

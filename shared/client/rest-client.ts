@@ -3,13 +3,13 @@ import { StatusError } from '../api/status/status-error.ts'
 import type { DeleteOptions, KubeList, KubeObject, Status, WatchEvent } from '../api/types.ts'
 import type { Clock, Timer } from '../clock/clock.ts'
 import type { KeyPair } from '../pki/certificate.ts'
-import type { Client, ListQuery, ObjectRef, PatchType, Resource, WatchQuery } from './client.ts'
+import type { Client, ListQuery, ObjectRef, PatchSettings, PatchType, Resource, WatchQuery } from './client.ts'
 import { Gathered } from './gathered.ts'
 import { Http1Transport } from './http1-transport.ts'
 import { Http2Transport } from './http2/transport.ts'
 import { lines } from './json-lines.ts'
 import { maxAnswerBytes } from './limits.ts'
-import { listPath, objectPath, resourcePath, watchPath } from './resource-path.ts'
+import { listPath, objectPath, queryString, resourcePath, watchPath } from './resource-path.ts'
 import {
   type Cancellation,
   type PlainAnswer,
@@ -163,10 +163,12 @@ class RestClient implements ServerClient {
     resource: Resource,
     ref: ObjectRef,
     patch: unknown,
-    options: { type?: PatchType; subresource?: string } = {},
+    options: PatchSettings = {},
   ): Promise<T> {
-    const path = objectPath(resource, ref, options.subresource)
-    return this.#json<T>('PATCH', path, patch, PATCH_TYPES[options.type ?? 'merge'])
+    const { fieldManager, type, subresource } = options
+    const query = type === 'apply' ? { fieldManager, force: true } : {}
+    const path = objectPath(resource, ref, subresource) + queryString(query)
+    return this.#json<T>('PATCH', path, patch, PATCH_TYPES[type ?? 'merge'])
   }
 
   async delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<void> {

@@ -1,8 +1,14 @@
-/** Type checks of policies, whose warnings are in their status. */
+/** The status of policies, with the warnings of their type checks, and of flow schemas. */
+import type { V1FlowSchema } from '@kubernetes/client-node'
 import t from 'tap'
 import { expressionWarnings } from '../../apiserver/admission/policies/type-check.ts'
-import type { KubeObject } from '../../shared/api/types.ts'
-import { customResourceDefinitions, validatingAdmissionPolicies } from '../../shared/client/resources.ts'
+import type { KubeObject, WithMeta } from '../../shared/api/types.ts'
+import {
+  customResourceDefinitions,
+  flowSchemas,
+  priorityLevels,
+  validatingAdmissionPolicies,
+} from '../../shared/client/resources.ts'
 import { startTestControlPlane } from '../harness/control-plane.ts'
 import { until } from '../harness/until.ts'
 
@@ -83,6 +89,32 @@ t.test('the status of a policy has the warnings of its type check', async (t) =>
   t.strictSame((await statusOf('custom')).typeChecking, {})
   await make(policy('custom-wrong', [things], [{ expression: 'object.spec.size == 1' }]))
   t.match((await statusOf('custom-wrong')).typeChecking?.expressionWarnings?.[0]?.warning, /undefined field 'size'/)
+
+  await t.test('a flow schema is told whether its priority level exists', async (t) => {
+    const refers = 'This FlowSchema references the PriorityLevelConfiguration object named "rare"'
+    const dangling = async (status: string) =>
+      until(
+        async () => {
+          const schema = await client.get<WithMeta<V1FlowSchema>>(flowSchemas, { name: 'rare' })
+          const condition = schema.status?.conditions?.[0]
+          const managers = schema.metadata.managedFields as { manager?: string }[] | undefined
+          return condition?.status === status ? { condition, managers } : undefined
+        },
+        { what: `Dangling=${status}` },
+      )
+    const spec = { priorityLevelConfiguration: { name: 'rare' }, matchingPrecedence: 100, rules: [] }
+    await client.create<object>(flowSchemas, { metadata: { name: 'rare' }, spec })
+    const absent = await dangling('True')
+    t.match(absent.condition, { reason: 'NotFound', message: `${refers} but there is no such object` })
+    const manager = 'api-priority-and-fairness-config-consumer-v1'
+    t.match(
+      absent.managers?.find((entry) => entry.manager === manager),
+      { operation: 'Apply', subresource: 'status' },
+    )
+    const limited = { type: 'Limited', limited: { limitResponse: { type: 'Reject' } } }
+    await client.create<object>(priorityLevels, { metadata: { name: 'rare' }, spec: limited })
+    t.match((await dangling('False')).condition, { reason: 'Found', message: `${refers} and it exists` })
+  })
 })
 
 t.test('what is checked', async (t) => {

@@ -7,6 +7,7 @@ import { applyFields } from '../../kind/field-manager.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { conversionError } from '../../patch/from-unstructured.ts'
 import { objectKey } from '../../registry/keys.ts'
+import type { ObjectScope } from '../../registry/write-context.ts'
 import { DecodeError, decodeObject } from '../../validation/decoder.ts'
 import { jsonWord } from '../../validation/json-word.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -19,7 +20,7 @@ import { type ParsedWriteOptions, parseWriteOptions } from '../options/write-opt
 import { UnchangedApply } from './unchanged-apply.ts'
 import { checkName } from './update.ts'
 
-type Config = Record<string, unknown> & { apiVersion?: string; kind?: string; metadata?: KubeObject['metadata'] }
+export type Config = Record<string, unknown> & { apiVersion?: string; kind?: string; metadata?: KubeObject['metadata'] }
 
 /** Server-side apply: creates what is not there, and merges into what is. */
 export async function apply(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<WriteAnswer> {
@@ -42,23 +43,31 @@ export async function apply(api: ApiContext, { exchange, definition, target }: R
       unchanged,
       async transform(current) {
         config ??= await readConfig(body.toString('utf8'), options)
-        checkType(definition, config)
-        const { fieldManager: manager, force, limits } = options
-        const time = toTime(api.clock.now())
-        const maxCauseBytes = limits.causeBytes
-        const request = { manager, force, subresource, time, maxCauseBytes }
-        const merged = applyFields(definition, current?.(), config, request)
-        const object = decodeMerged(definition, merged, config, limits.bodyValues)
-        checkName(object.metadata.name, name)
-        if (!current && object.metadata.uid) throw uidMismatch(definition, name, object.metadata.uid)
-        definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
-        return object
+        return applied(api, scope, { current: current?.(), config, options })
       },
     },
     { ...options, managedFieldsAreSet: true },
   )
   const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
   return { status: created ? 201 : 200, json, negotiated }
+}
+
+/** Returns the object that a configuration makes of the current one. */
+export function applied(
+  api: ApiContext,
+  scope: ObjectScope,
+  { current, config, options }: { current: KubeObject | undefined; config: Config; options: ParsedWriteOptions },
+): KubeObject {
+  const { definition, name, subresource } = scope
+  checkType(definition, config)
+  const { fieldManager: manager, force, limits } = options
+  const request = { manager, force, subresource, time: toTime(api.clock.now()), maxCauseBytes: limits.causeBytes }
+  const merged = applyFields(definition, current, config, request)
+  const object = decodeMerged(definition, merged, config, limits.bodyValues)
+  checkName(object.metadata.name, name)
+  if (!current && object.metadata.uid) throw uidMismatch(definition, name, object.metadata.uid)
+  definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
+  return object
 }
 
 /**
