@@ -11,7 +11,9 @@ import { trimMetadata } from './trimmed-metadata.ts'
 import { type TrimmedNode, trimNode } from './trimmed-node.ts'
 import { type TrimmedPod, trimPod } from './trimmed-pod.ts'
 
-/** Describes the part of an object that most loops read. */
+/**
+ * Describes the part of an object that most loops read. `metadata()` leaves `annotations` and `managedFields` out, too.
+ */
 export interface Metadata {
   metadata: ObjectMeta
 }
@@ -21,7 +23,10 @@ export interface Informers {
   pods(): Informer<TrimmedPod>
   nodes(): Informer<TrimmedNode>
   namespaces(): Informer<Namespace>
-  /** Returns an informer of any kind. Only the metadata of its objects is certain to be kept. */
+  /**
+   * Returns an informer of any kind. Only the metadata of its objects is certain to be kept, without annotations and
+   * managedFields.
+   */
   metadata(resource: Resource): Informer<Metadata>
   /**
    * Returns an informer whose objects are kept whole, with the indexes `namespace` and `controller`. Throws if the list

@@ -172,8 +172,16 @@ t.test('a rollout', async (t) => {
       '--max-lost-requests=0',
       '-o=json',
     ]
+    const file = join(stateDir, 'patient.record')
+    await startCommand(t, ['record', file, `--state-dir=${stateDir}`]).printed('Recording')
     const command = cluster.load(t, ...args)
+    const reached = async () => {
+      const lines = (await linesOf(file)).map(lineOf).filter(({ service }) => service === 'patient')
+      return new Set(lines.map(({ uid }) => uid).filter(Boolean)).size
+    }
+    await until(async () => (await reached()) > 0, { what: 'requests to the first revision' })
     await rollOut(cluster, 'patient')
+    await until(async () => (await reached()) >= 4, { what: 'requests to the second revision' })
     command.child.kill('SIGINT')
     const report = await cluster.report(command)
     t.match(report, { code: 0, lost: 0, losses: {} }, command.output())

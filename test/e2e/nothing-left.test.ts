@@ -211,6 +211,10 @@ async function play(t: Test, name: string): Promise<void> {
   const before = foundOf(stateDir)
   t.equal(before.links, level.hasNetworks ? 1 : 0)
 
+  // One that was killed a moment ago is not there yet.
+  const killKubelet = async () =>
+    process.kill(await until(() => kubeletPid(stage), { what: 'the kubelet to run' }), 'SIGKILL')
+
   for (let round = 1; round <= ROUNDS; round++) {
     const beganMs = performance.now()
     const first = await keeper()
@@ -221,14 +225,14 @@ async function play(t: Test, name: string): Promise<void> {
     await until(isSome, { what: 'a third of the pods', ...patience })
     if (deaths !== 1) {
       const shim = Number(readFileSync(join(runtimeRoot, 'shim.pid'), 'utf8'))
-      process.kill(kubeletPid(stage), 'SIGKILL')
+      await killKubelet()
       if (deaths === 0) process.kill(shim, 'SIGKILL')
     }
     await until(async () => (await all()).every(isReady), { what: `all pods of round ${round}`, ...patience })
     const readyMs = performance.now()
     if (deaths === 2) t.same(await keeper(), first, 'a pod that lives goes on when its kubelet is killed')
     await Promise.all(names.map((name) => client.delete(pods, { namespace, name })))
-    if (deaths === 2) process.kill(kubeletPid(stage), 'SIGKILL')
+    if (deaths === 2) await killKubelet()
     await until(async () => (await all()).length === 1 && isReady((await all())[0] as Pod), {
       what: `the end of round ${round}`,
       ...patience,

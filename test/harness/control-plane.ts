@@ -6,6 +6,7 @@ import type { Test } from 'tap'
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '../../cluster/control-plane.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import type { VirtualClock } from '../../shared/clock/virtual-clock.ts'
+import { controllers } from '../../shared/config/controller-names.ts'
 import type { ElectionFlags } from '../../shared/config/election-options.ts'
 import { defaultFeatureGates } from '../../shared/config/feature-gates.ts'
 import type { KeyPair } from '../../shared/pki/certificate.ts'
@@ -41,6 +42,8 @@ export async function startTestControlPlane(
     ...options
   }: Partial<Pick<ControlPlaneOptions, Chosen>> & { clock?: VirtualClock; pkiOf?: TestControlPlane } = {},
 ): Promise<TestControlPlane> {
+  // A name that no loop has would be waited for in vain.
+  if (options.controllers) controllers.fromFile(options.controllers)
   const directory = mkdtempSync(join(tmpdir(), 'kubestage-plane-'))
   const host = '127.0.0.1'
   const nowMs = clock?.now() ?? Date.now()
