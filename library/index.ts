@@ -12,7 +12,15 @@ export type { Snapshot } from '../apiserver/storage/snapshot.ts'
 export { isStatus, StatusError } from '../shared/api/status/status-error.ts'
 export type { Termination } from '../shared/api/termination.ts'
 export type { DeleteOptions, KubeList, KubeObject, Node, Pod, WatchEvent } from '../shared/api/types.ts'
-export type { Client, ListQuery, ObjectRef, PatchType, Resource, WatchQuery } from '../shared/client/client.ts'
+export type {
+  Client,
+  ListQuery,
+  ObjectRef,
+  PatchSettings,
+  PatchType,
+  Resource,
+  WatchQuery,
+} from '../shared/client/client.ts'
 export * as resources from '../shared/client/resources.ts'
 export type { InjectedAnswer } from '../shared/http/injected-request.ts'
 export type { ActiveFault, Cluster, ClusterClock, ClusterFaults } from './cluster.ts'

@@ -51,7 +51,7 @@ function exported(): Record<string, Declared> {
   const source = readFileSync(index, 'utf8')
   const sources = [...source.matchAll(/^export (?:type )?\{([^}]+)\} from '(.+)'$/gm)].map(
     ([, names = '', file = '']) => ({
-      names: names.split(',').map((name) => name.trim()),
+      names: names.split(',').flatMap((name) => name.trim() || []),
       file: join('library', file),
     }),
   )

@@ -52,6 +52,12 @@ t.test('a request that holds the event loop is named in the log and by /livez', 
   ])
   t.match((await server.send('/metrics')).bytes.toString(), /^kubestage_event_loop_holds_total 1$/m)
   t.equal((await server.send('/livez?exclude=event-loop')).status, 200)
+  const slis = (await server.send('/metrics/slis')).bytes.toString()
+  t.match(slis, /^kubernetes_healthcheck\{name="ping",type="livez"\} 1$/m)
+  t.match(slis, /^kubernetes_healthchecks_total\{name="ping",status="success",type="livez"\} 3$/m)
+  t.notMatch(slis, 'event-loop', 'a real server has no such check')
+  t.equal((await server.send('/openapi/v3')).status, 200)
+  t.equal((await server.send('/openapi/v3/')).status, 404)
 })
 
 t.test('a hold is over after ten seconds; a busy machine and an idle server are none', async (t) => {

@@ -1,6 +1,7 @@
 import { ownValue } from '../../../shared/api/json/own-value.ts'
 import { sendText } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
+import type { HealthMetrics } from '../metrics/health-metrics.ts'
 import { notFound } from '../resources/resource-routes.ts'
 import { endsWithSlash, type PathRoutes } from '../routing/paths.ts'
 
@@ -14,6 +15,7 @@ export type HealthChecks = Readonly<Record<string, HealthCheck>>
  * the list shows them only when they fail, so that it equals a real server's while all is well.
  */
 export function healthRoute(
+  metrics: HealthMetrics,
   name: 'healthz' | 'livez' | 'readyz',
   upstream: HealthChecks,
   extra: HealthChecks = {},
@@ -22,7 +24,8 @@ export function healthRoute(
   return {
     first: name,
     paths: {
-      '': (exchange) => (endsWithSlash(exchange) ? notFound(exchange) : sendAll(exchange, name, { checks, extra })),
+      '': (exchange) =>
+        endsWithSlash(exchange) ? notFound(exchange) : sendAll(exchange, name, { checks, extra, metrics }),
       '/*': (exchange, { '*': check = '' }) => {
         const single = ownValue(checks, check)
         if (!single || endsWithSlash(exchange)) return notFound(exchange)
@@ -36,20 +39,23 @@ export function healthRoute(
 function sendAll(
   exchange: Exchange,
   name: string,
-  { checks, extra }: { checks: HealthChecks; extra: HealthChecks },
+  { checks, extra, metrics }: { checks: HealthChecks; extra: HealthChecks; metrics: HealthMetrics },
 ): void {
   const { query } = exchange.info
   const excluded = new Set(query.getAll('exclude'))
   const lines: string[] = []
   let failed = false
   for (const [title, run] of Object.entries(checks)) {
-    if (excluded.delete(title)) lines.push(`[+]${title} excluded: ok`)
-    else if (run() === undefined) {
-      if (!Object.hasOwn(extra, title)) lines.push(`[+]${title} ok`)
-    } else {
-      failed = true
-      lines.push(`[-]${title} failed: reason withheld`)
+    if (excluded.delete(title)) {
+      lines.push(`[+]${title} excluded: ok`)
+      continue
     }
+    const isWell = run() === undefined
+    const isExtra = Object.hasOwn(extra, title)
+    if (!isExtra) metrics.observe(name, title, isWell)
+    if (!isWell) lines.push(`[-]${title} failed: reason withheld`)
+    else if (!isExtra) lines.push(`[+]${title} ok`)
+    failed ||= !isWell
   }
   if (excluded.size > 0) {
     const shown = [...excluded].map((title) => JSON.stringify(title)).join(',')

@@ -5,6 +5,7 @@ import type { ApiContext } from '../api-context.ts'
 import { discoveryRoutes } from '../discovery/routes.ts'
 import { type BesideHandles, instrumentRoutes } from '../instruments/routes.ts'
 import type { Watchdog } from '../limits/watchdog.ts'
+import { HealthMetrics } from '../metrics/health-metrics.ts'
 import { type MetricsSources, metricsRoute } from '../metrics/metrics-route.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
 import { openapiRoute } from '../openapi/routes.ts'
@@ -21,6 +22,7 @@ const listed = [
   '/.well-known/openid-configuration',
   '/flagz',
   '/metrics',
+  '/metrics/slis',
   '/openapi/v2',
   '/openapi/v3',
   '/openapi/v3/',
@@ -69,6 +71,7 @@ export function wellKnownPaths({
 }: PathParts): PathRoutes[] {
   const { catalog, registry, clock, tokens } = api
   const etcd = () => registry.storage.trouble?.()
+  const health = new HealthMetrics()
   return [
     ...indexRoutes(catalog, listed),
     ...discoveryRoutes(catalog, aggregation, address),
@@ -76,10 +79,10 @@ export function wellKnownPaths({
     ...tokenIssuerRoutes(tokens),
     versionRoute(config.kubernetesVersion),
     ...zpages({ flags: flagsOf(config), clock }),
-    metricsRoute({ requests, sources, registry, clock, featureGates: config.featureGates }),
+    metricsRoute({ requests, health, sources, registry, clock, featureGates: config.featureGates }),
     instrumentRoutes(api, beside),
-    healthRoute('healthz', { ...livezChecks, etcd }),
-    healthRoute('livez', { ...livezChecks, etcd }, { 'event-loop': () => watchdog.problem() }),
-    healthRoute('readyz', { ...readyzChecks, etcd, 'etcd-readiness': etcd }),
+    healthRoute(health, 'healthz', { ...livezChecks, etcd }),
+    healthRoute(health, 'livez', { ...livezChecks, etcd }, { 'event-loop': () => watchdog.problem() }),
+    healthRoute(health, 'readyz', { ...readyzChecks, etcd, 'etcd-readiness': etcd }),
   ]
 }

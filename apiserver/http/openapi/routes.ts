@@ -22,7 +22,7 @@ export function openapiRoute(catalog: Catalog, aggregation: Aggregation, forward
     methods: reading,
     paths: {
       '/v2': (exchange) => (endsWithSlash(exchange) ? notFound(exchange) : documents.sendV2(exchange)),
-      '/v3': (exchange) => documents.sendV3Index(exchange),
+      '/v3': (exchange) => (endsWithSlash(exchange) ? sendNothing(exchange, 404) : documents.sendV3Index(exchange)),
       '/v3/*': (exchange, { '*': path = '' }) => documents.sendV3(exchange, path.replace(/\/$/, '')),
     },
   }
