@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici'
+import type { Dispatcher } from 'undici'
 import { requestError } from '../../../shared/client/call-errors.ts'
 import { isLoopback } from '../../../shared/client/loopback.ts'
 import { PullError } from './pull-error.ts'
@@ -78,13 +78,15 @@ export class Transport {
 
   async #send(url: URL, { method = 'GET', headers, body, verifiesCertificate, signal }: Request): Promise<Response> {
     const { answerMs } = this.timeouts
+    // Most kubelets pull nothing: it is loaded for the first request.
+    const undici = await import('undici')
     try {
-      const answer = await request(url, {
+      const answer = await undici.request(url, {
         method,
         headers: { 'user-agent': 'kubestage', ...headers },
         body,
         signal,
-        dispatcher: this.#agent(url, verifiesCertificate),
+        dispatcher: this.#agent(undici, url, verifiesCertificate),
         headersTimeout: answerMs,
         bodyTimeout: answerMs,
       })
@@ -106,7 +108,7 @@ export class Transport {
     return requestError(error, href)
   }
 
-  #agent({ hostname }: URL, verifiesCertificate: boolean): Dispatcher {
+  #agent(undici: typeof import('undici'), { hostname }: URL, verifiesCertificate: boolean): Dispatcher {
     const { http, https, none } = this.#proxies
     const isDirect = isLoopback(hostname) || !(http || https)
     const id = `${isDirect} ${verifiesCertificate}`
@@ -114,8 +116,8 @@ export class Transport {
     if (known) return known
     const connect = { timeout: this.timeouts.connectMs, rejectUnauthorized: verifiesCertificate }
     const agent = isDirect
-      ? new Agent({ connect })
-      : new EnvHttpProxyAgent({
+      ? new undici.Agent({ connect })
+      : new undici.EnvHttpProxyAgent({
           connect,
           requestTls: connect,
           httpProxy: http,
