@@ -1,6 +1,11 @@
-import { badRequest, internalError, plainError } from '../../../shared/api/status/status-errors.ts'
+import { badRequest, plainError } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { RequestScope } from '../write-context.ts'
+
+interface SystemValues {
+  uid: string
+  now: string
+}
 
 /** Throws a StatusError (400) if the object names another namespace than the request. */
 export function checkNewObject({ definition, namespace }: RequestScope, { metadata }: KubeObject): void {
@@ -8,14 +13,16 @@ export function checkNewObject({ definition, namespace }: RequestScope, { metada
 }
 
 /**
- * Checks the object again after admission, as {@link checkNewObject} did before. Throws a StatusError (500) if
- * admission has removed the UID or the creation time that the server set. Upstream: rest.BeforeCreate.
+ * Checks the object again after admission, as {@link checkNewObject} did before. What the server has set stays,
+ * whatever admission made of it. Upstream: rest.FillObjectMetaSystemFields and rest.BeforeCreate.
  */
-export function checkAdmittedObject(scope: RequestScope, object: KubeObject): void {
+export function checkAdmittedObject(scope: RequestScope, object: KubeObject, { uid, now }: SystemValues): void {
+  object.metadata ??= {}
   const { metadata } = object
-  if (!metadata?.uid || !metadata.creationTimestamp) throw internalError('system metadata was not initialized')
   checkNewObject(scope, object)
   metadata.namespace = scope.definition.namespaced ? scope.namespace : undefined
+  metadata.uid = uid
+  metadata.creationTimestamp = now
   metadata.resourceVersion = undefined
   forgetDeletion(object)
 }
@@ -43,7 +50,7 @@ export const otherNamespace = () =>
 export function fillSystemFields(
   { definition, namespace }: RequestScope,
   object: KubeObject,
-  { uid, now }: { uid: string; now: string },
+  { uid, now }: SystemValues,
 ): void {
   const { metadata } = object
   metadata.namespace = definition.namespaced ? namespace : undefined

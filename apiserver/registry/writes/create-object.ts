@@ -48,7 +48,8 @@ export async function createObject(
     trackFields(definition, undefined, object, { manager: options.fieldManager, subresource, time: now })
   }
   warnOfReason(object, options.warn)
-  fillSystemFields(scope, object, { uid: randomUUID(), now })
+  const system = { uid: randomUUID(), now }
+  fillSystemFields(scope, object, system)
   const { dryRun, warn } = options
   const attributes: AdmissionAttributes = {
     operation: 'CREATE',
@@ -65,7 +66,7 @@ export async function createObject(
   const admitting = registry.admit(attributes)
   if (admitting) {
     await admitting
-    checkAdmittedObject(scope, object)
+    checkAdmittedObject(scope, object, system)
     dedupOwners(object, warn, afterAdmission)
   }
   const { metadata } = object
