@@ -80,7 +80,8 @@ export class AuditedRequest {
     this.#impersonated = user
   }
 
-  annotate(key: string, value: string): void {
+  /** Writes an annotation, unless its key has a value. */
+  readonly annotate = (key: string, value: string): void => {
     this.#annotations[key] ??= value
   }
 

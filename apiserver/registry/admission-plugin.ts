@@ -23,7 +23,12 @@ export interface AdmissionAttributes {
   /** Set by plugins that ask webhooks or policies, and ask them again after later changes. */
   reinvocation?: Reinvocation
   warn(text: string): void
+  /** Writes into the audit event of the request; absent where the request is not recorded. */
+  annotate?: Annotate
 }
+
+/** Writes an annotation, unless its key has a value. */
+export type Annotate = (key: string, value: string) => void
 
 /** Holds the CreateOptions, UpdateOptions or DeleteOptions (meta.k8s.io/v1) of a request. */
 export interface OperationOptions {

@@ -28,6 +28,8 @@ export interface WriteOptions {
   asked?: Readonly<Record<string, unknown>>
   /** The write is made only while the fence holds. */
   fence?: Fence
+  /** Writes into the audit event of the request; absent where the request is not recorded. */
+  annotate?(key: string, value: string): void
   /** Adds a Warning header with this text to the answer. */
   warn(text: string): void
 }

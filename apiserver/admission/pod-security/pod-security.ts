@@ -1,7 +1,7 @@
 import { forbidden } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject, Pod, PodTemplateSpec } from '../../../shared/api/types.ts'
 import type { Lookup, LookupAll } from '../../kind/lookup.ts'
-import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission-plugin.ts'
+import type { AdmissionAttributes, AdmissionPlugin, Annotate } from '../../registry/admission-plugin.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { baseline, type Check } from './baseline.ts'
@@ -39,7 +39,9 @@ export function podSecurity(lookup: Lookup, lookupAll: LookupAll): AdmissionPlug
       const pod = podOf(attributes)
       const namespace = pod && namespaceOf(attributes)
       if (!pod || !namespace) return
-      if (definition.plural === 'pods' && definition.group === '') {
+      const isPod = definition.plural === 'pods' && definition.group === ''
+      if (attributes.annotate) annotate(attributes.annotate, namespace, pod, isPod)
+      if (isPod) {
         const { level, version } = policyOf(namespace, 'enforce')
         const violations = violationsOf(level, pod)
         if (violations)
@@ -54,6 +56,15 @@ export function podSecurity(lookup: Lookup, lookupAll: LookupAll): AdmissionPlug
       if (violations) attributes.warn(`would violate PodSecurity "${level}:${version}": ${violations}`)
     },
   }
+}
+
+function annotate(annotate: Annotate, namespace: KubeObject, pod: PodLike, isPod: boolean): void {
+  const [enforced, audited] = [policyOf(namespace, 'enforce'), policyOf(namespace, 'audit')]
+  if (isPod) annotate(`${prefix}enforce-policy`, `${enforced.level}:${enforced.version}`)
+  const violations = violationsOf(audited.level, pod)
+  if (!violations) return
+  const policy = `${audited.level}:${audited.version}`
+  annotate(`${prefix}audit-violations`, `would violate PodSecurity "${policy}": ${violations}`)
 }
 
 function policyOf({ metadata: { labels = {} } }: KubeObject, mode: (typeof modes)[number]): Policy {

@@ -14,11 +14,12 @@ export interface ValidatingAdmissionPolicy extends KubeObject {
     matchConditions?: { name: string; expression: string }[]
     variables?: Variable[]
     validations?: Validation[]
+    auditAnnotations?: AuditAnnotation[]
   }
 }
 /** Describes a MutatingAdmissionPolicy, likewise. */
 export interface MutatingAdmissionPolicy extends KubeObject {
-  spec: Omit<ValidatingAdmissionPolicy['spec'], 'validations'> & {
+  spec: Omit<ValidatingAdmissionPolicy['spec'], 'validations' | 'auditAnnotations'> & {
     mutations?: Mutation[]
     reinvocationPolicy: 'Never' | 'IfNeeded'
   }
@@ -40,6 +41,10 @@ export interface Validation {
   message?: string
   messageExpression?: string
   reason?: string
+}
+export interface AuditAnnotation {
+  key: string
+  valueExpression: string
 }
 
 export interface ValidatingAdmissionPolicyBinding extends KubeObject {

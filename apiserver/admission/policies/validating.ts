@@ -9,7 +9,8 @@ import { requestVariables, withValues } from '../cel/match-conditions.ts'
 import type { Candidate, Candidates, Matching } from '../webhooks/candidates.ts'
 import { isExempt } from '../webhooks/rules.ts'
 import { namespaceObject, namespaceOf } from '../webhooks/selectors.ts'
-import { type Violation, violations } from './evaluate.ts'
+import { auditValues, auditViolation } from './audit-annotations.ts'
+import { type Findings, findings, type Violation } from './evaluate.ts'
 import { evaluable } from './exclusions.ts'
 import { type MatchContext, matchResources } from './match-resources.ts'
 import { collectParams, type ParamContext, paramDefinition } from './params.ts'
@@ -78,26 +79,35 @@ async function ask(
     namespaceObject: convertDyn(namespaceObject(attributes, context.lookup) ?? null),
     ...authorizerVariables(context.access, attributes, namespaceOf(attributes)),
   })
-  return bindings.flatMap((binding) => {
+  const values: Findings['annotations'][number][] = []
+  const { annotate } = attributes
+  const refusals = bindings.flatMap((binding) => {
     const { matchResources: match, paramRef, validationActions } = binding.spec
     try {
       if (match && !matchResources(match, attributes, context)) return []
       const all = collectParams(context, { paramKind, paramRef, namespace: namespaceOf(attributes) })
       const { celSteps } = context.limits
-      const found = all.flatMap((params) =>
-        violations(policy, withValues(known, { params: convertDyn(params) }), celSteps),
-      )
+      const each = all.map((params) => findings(policy, withValues(known, { params: convertDyn(params) }), celSteps))
+      const found = each.flatMap(({ violations }) => violations)
+      if (annotate && validationActions.includes('Audit'))
+        for (const violation of found) auditViolation(violation, binding, annotate)
+      for (const { annotations } of each) values.push(...annotations)
       if (validationActions.includes('Warn')) {
         for (const { message } of found)
           attributes.warn(
             `Validation failed for ValidatingAdmissionPolicy '${policy.metadata.name}' with binding '${binding.metadata.name}': ${message}`,
           )
       }
-      return validationActions.includes('Deny') ? found.map((violation) => ({ ...violation, policy, binding })) : []
+      const denies = validationActions.includes('Deny')
+      return each.flatMap(({ violations, errors }) =>
+        [...(denies ? violations : []), ...errors].map((why) => ({ ...why, policy, binding })),
+      )
     } catch (error) {
       return misconfigured('binding', error, binding)
     }
   })
+  if (annotate && values.length > 0) auditValues(policy.metadata.name ?? '', values, annotate)
+  return refusals
 }
 
 const codes: Record<string, number> = { Unauthorized: 401, Forbidden: 403, RequestEntityTooLarge: 413 }

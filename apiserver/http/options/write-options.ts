@@ -26,12 +26,19 @@ const validations = ['', 'Ignore', 'Strict', 'Warn']
 const maxManagerBytes = 128
 
 export function parseWriteOptions(
-  { info: { query }, limits, request, warnings }: Exchange,
+  { info: { query }, limits, request, warnings, audit }: Exchange,
   kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
   patch?: { isApply: boolean },
 ): ParsedWriteOptions {
   if (query === noQuery && !patch?.isApply)
-    return { ...byDefault, limits, fieldManager: managerOf(request), ...fenceIn(request), warn: warnings.add }
+    return {
+      ...byDefault,
+      limits,
+      fieldManager: managerOf(request),
+      ...fenceIn(request),
+      warn: warnings.add,
+      annotate: audit?.annotate,
+    }
   const errors: FieldErrors = []
   checkTimeout(query)
   const fieldManager = query.get('fieldManager') ?? ''
@@ -62,6 +69,7 @@ export function parseWriteOptions(
     limits,
     ...fenceIn(request),
     warn: warnings.add,
+    annotate: audit?.annotate,
   }
 }
 

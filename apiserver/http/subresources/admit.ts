@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../../shared/api/types.ts'
+import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import type { Registry } from '../../registry/registry.ts'
 import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
 import { replaceContent } from '../../registry/writes/replace-content.ts'
@@ -19,7 +20,7 @@ export function admitUnstored(
   { subresource, ...scope }: ObjectScope & { subresource: string },
   { kind, body, options }: { kind: Unstored; body: KubeObject; options: WriteOptions },
 ): Promise<void> {
-  const { dryRun, warn, asked } = options
+  const { dryRun, warn, annotate, asked } = options
   return registry.admitUnstored({
     ...scope,
     operation: 'CREATE',
@@ -29,6 +30,7 @@ export function admitUnstored(
     options: asked && { kind: 'CreateOptions', ...asked },
     view: asItself(kind),
     warn,
+    annotate,
   })
 }
 
@@ -36,7 +38,12 @@ export function admitUnstored(
 export function admitConnect(
   registry: Registry,
   { subresource, ...scope }: ObjectScope & { subresource: string },
-  { kind, options, warn }: { kind: Unstored; options: object; warn(text: string): void },
+  {
+    kind,
+    options,
+    warn,
+    annotate,
+  }: Pick<AdmissionAttributes, 'warn' | 'annotate'> & { kind: Unstored; options: object },
 ): Promise<void> {
   return registry.admitUnstored({
     ...scope,
@@ -46,6 +53,7 @@ export function admitConnect(
     dryRun: false,
     view: asItself(kind),
     warn,
+    annotate,
   })
 }
 

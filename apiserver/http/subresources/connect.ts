@@ -51,7 +51,9 @@ async function connect(
   const scope = { definition, namespace, name, user }
   const { kind, ...said } = options(info.query)
   const { subresource = '' } = target
-  const about = { kind: { group: '', version: 'v1', kind }, options: said, warn: exchange.warnings.add }
+  const { warnings, audit } = exchange
+  const hears = { warn: warnings.add, annotate: audit?.annotate }
+  const about = { kind: { group: '', version: 'v1', kind }, options: said, ...hears }
   await admitConnect(api.registry, { ...scope, subresource }, about)
   api.registry.get(scope)
   const pod = api.registry.lookup(definition, namespace, name) as unknown as Pod

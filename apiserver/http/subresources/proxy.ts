@@ -94,6 +94,7 @@ function admit(api: ApiContext, { exchange, definition, target }: ResourceExchan
     kind: { group: '', version: 'v1', kind: optionsOf[kind]! },
     options: rest.length > 0 ? { path: rest.join('/') } : {},
     warn: exchange.warnings.add,
+    annotate: exchange.audit?.annotate,
   }
   return admitConnect(api.registry, { definition, namespace, name, user: exchange.user, subresource: 'proxy' }, about)
 }

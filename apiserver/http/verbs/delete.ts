@@ -32,7 +32,7 @@ export async function readDeleteOptions(
   api: ApiContext,
   exchange: Exchange,
 ): Promise<{ deleteOptions: DeleteOptions; options: WriteOptions }> {
-  const { request, info, limits, warnings } = exchange
+  const { request, info, limits, warnings, audit } = exchange
   const bytes = await exchange.smallBody()
   const body = await parseDeleteBody(bytes, request.headers['content-type'], limits.bodyValues)
   const { featureGates } = api.registry
@@ -45,6 +45,7 @@ export async function readDeleteOptions(
       ...fenceIn(request),
       asked: { ...deleteOptions },
       warn: warnings.add,
+      annotate: audit?.annotate,
     },
   }
 }

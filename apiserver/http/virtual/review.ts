@@ -32,9 +32,18 @@ export const review =
     if (definition.namespaced) object.metadata.namespace = target.namespace
     const time = toTime(api.clock.now())
     trackFields(definition, undefined, object, { manager: options.fieldManager, time })
-    const { dryRun, warn, asked } = options
+    const { dryRun, warn, annotate, asked } = options
     const asking = { kind: 'CreateOptions', ...asked }
-    await api.registry.admitUnstored({ ...scope, operation: 'CREATE', name: '', object, dryRun, options: asking, warn })
+    const hears = { warn, annotate }
+    await api.registry.admitUnstored({
+      ...scope,
+      operation: 'CREATE',
+      name: '',
+      object,
+      dryRun,
+      options: asking,
+      ...hears,
+    })
     await answer(object as T, { api, scope })
     const { group, version, kind } = definition
     const json = encodeUnstored(definition, { kind, apiVersion: `${group}/${version}`, ...object }, negotiated)

@@ -43,14 +43,13 @@ export async function createObject(
   dedupOwners(object, options.warn)
   const { resourceVersion } = object.metadata
   forgetDeletion(object)
-  const now = toTime(registry.clock.now())
+  const system = { uid: randomUUID(), now: toTime(registry.clock.now()) }
   if (!options.managedFieldsAreSet) {
-    trackFields(definition, undefined, object, { manager: options.fieldManager, subresource, time: now })
+    trackFields(definition, undefined, object, { manager: options.fieldManager, subresource, time: system.now })
   }
   warnOfReason(object, options.warn)
-  const system = { uid: randomUUID(), now }
   fillSystemFields(scope, object, system)
-  const { dryRun, warn } = options
+  const { dryRun, warn, annotate } = options
   const attributes: AdmissionAttributes = {
     operation: 'CREATE',
     definition,
@@ -62,6 +61,7 @@ export async function createObject(
     dryRun,
     options: options.asked && { kind: 'CreateOptions', ...options.asked },
     warn,
+    annotate,
   }
   const admitting = registry.admit(attributes)
   if (admitting) {

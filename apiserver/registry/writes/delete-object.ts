@@ -88,10 +88,11 @@ async function admitDelete(
   registry: WritePath,
   { definition, namespace, name, user }: ObjectScope,
   old: KubeObject,
-  { dryRun, warn, asked }: WriteOptions,
+  { dryRun, warn, annotate, asked }: WriteOptions,
 ): Promise<void> {
   const options = asked && { kind: 'DeleteOptions', ...asked }
-  const attributes = { operation: 'DELETE', definition, namespace, name, old, user, dryRun, options, warn } as const
+  const about = { operation: 'DELETE', definition, namespace, name } as const
+  const attributes = { ...about, old, user, dryRun, options, warn, annotate }
   await registry.admit(attributes)
   await registry.validateAdmission(attributes)
 }

@@ -256,10 +256,10 @@ const isFinished = ({ metadata }: KubeObject): boolean =>
 function attributesOf(
   { definition, namespace, name, subresource, user }: ObjectScope,
   { object, old }: { object: KubeObject; old: KubeObject },
-  { dryRun, warn, asked }: WriteOptions,
+  { dryRun, warn, annotate, asked }: WriteOptions,
   view: AdmissionView | undefined,
 ): AdmissionAttributes {
   const options = asked && { kind: 'UpdateOptions', ...asked }
   const about = { operation: 'UPDATE', definition, namespace, name, subresource } as const
-  return { ...about, object, old, user, dryRun, options, view, warn }
+  return { ...about, object, old, user, dryRun, options, view, warn, annotate }
 }

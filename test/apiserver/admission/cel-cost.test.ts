@@ -1,7 +1,7 @@
 /** What policies and match conditions may cost for one request. Upstream refuses none of them for an estimate. */
 import t from 'tap'
 import { allHold } from '../../../apiserver/admission/cel/match-conditions.ts'
-import { violations } from '../../../apiserver/admission/policies/evaluate.ts'
+import { findings } from '../../../apiserver/admission/policies/evaluate.ts'
 import type { ValidatingAdmissionPolicy } from '../../../apiserver/admission/policies/policy.ts'
 import { defaultWorkLimits } from '../../../apiserver/work-limits.ts'
 
@@ -20,17 +20,17 @@ const policy = (spec: object): ValidatingAdmissionPolicy =>
   ({ metadata: { name: 'p' }, spec: { failurePolicy: 'Fail', ...spec } }) as unknown as ValidatingAdmissionPolicy
 
 t.test('validations share a budget', async (t) => {
-  t.strictSame(violations(policy({ validations: many(9) }), known, celSteps), [])
-  t.match(violations(policy({ validations: many(16) }), known, celSteps), [
+  t.strictSame(findings(policy({ validations: many(9) }), known, celSteps).violations, [])
+  t.match(findings(policy({ validations: many(16) }), known, celSteps).violations, [
     { message: OUT_OF_BUDGET, limit: 'maxCelSteps' },
   ])
-  t.strictSame(violations(policy({ validations: many(16), failurePolicy: 'Ignore' }), known, celSteps), [])
+  t.strictSame(findings(policy({ validations: many(16), failurePolicy: 'Ignore' }), known, celSteps).violations, [])
 })
 
 t.test('variables are paid by the budget', async (t) => {
   const variables = many(16)
   const expression = variables.map(({ name }) => `variables.${name}`).join(' && ')
-  t.match(violations(policy({ variables, validations: [{ expression }] }), known, celSteps), [
+  t.match(findings(policy({ variables, validations: [{ expression }] }), known, celSteps).violations, [
     { message: OUT_OF_BUDGET },
   ])
 })
@@ -38,7 +38,7 @@ t.test('variables are paid by the budget', async (t) => {
 t.test('messages are paid by the budget', async (t) => {
   const messageExpression = "object.all(a, a != '') ? 'long' : 'short'"
   const validations = Array.from({ length: 30 }, () => ({ expression: 'false', messageExpression }))
-  t.match(violations(policy({ validations }), known, celSteps), [
+  t.match(findings(policy({ validations }), known, celSteps).violations, [
     { message: `failed messageExpression: ${OUT_OF_BUDGET}` },
   ])
 })
