@@ -30,6 +30,7 @@ const samples: unknown[] = [
     '*',
   ],
   ...['memory', 'sqlite:a', 'etcd', 'etcd:https://a:1', 'unlimited', '2026-01-01T00:00:00Z'],
+  ...['process', 'cri:unix:///run/containerd.sock'],
   ...[[], ['a'], ['*'], ['job'], [0], [1, 2], ['kernel.msg*'], {}, { a: 'b' }, { a: ['b', 'c'] }],
   ...[{ PodTerminationReason: true }, { 'memory.available': '1Gi' }, { 'memory.available': '30s' }],
 ]
