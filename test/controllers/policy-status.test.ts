@@ -114,6 +114,8 @@ t.test('the status of a policy has the warnings of its type check', async (t) =>
     const limited = { type: 'Limited', limited: { limitResponse: { type: 'Reject' } } }
     await client.create<object>(priorityLevels, { metadata: { name: 'rare' }, spec: limited })
     t.match((await dangling('False')).condition, { reason: 'Found', message: `${refers} and it exists` })
+    const updated = await client.update<object>(flowSchemas, { metadata: { name: 'rare' }, spec })
+    t.match(updated, { metadata: { name: 'rare' } }, 'an update needs no resource version')
   })
 })
 

@@ -42,7 +42,6 @@ const flowschema = plain<WithMeta<V1FlowSchema>>({
     validateUpdate({ metadata, spec }, _old, errors, { subresource }) {
       if (subresource !== 'status') validateFlowSchema(metadata.name, spec, errors)
     },
-    allowUnconditionalUpdate: false,
   },
   example: { metadata: { name: 'mine' }, spec: { priorityLevelConfiguration: { name: 'catch-all' } } },
 })
@@ -94,7 +93,6 @@ const prioritylevelconfiguration = plain<WithMeta<V1PriorityLevelConfiguration>>
     validateUpdate({ metadata, spec }, _old, errors, { subresource }) {
       if (subresource !== 'status') validateLevel(metadata.name, spec, errors)
     },
-    allowUnconditionalUpdate: false,
   },
   example: {
     metadata: { name: 'mine' },
