@@ -100,6 +100,7 @@ const visits: readonly Visit[] = [
       'docs/join.md',
       'docs/scale.md',
       'docs/robustness.md',
+      'docs/container-runtimes.md',
     ],
     ...cluster,
   },
