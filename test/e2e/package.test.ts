@@ -27,7 +27,7 @@ import { findKubectls } from '../harness/kubectl.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { otherNodes, pathOf, toolchain } from '../harness/toolchains.ts'
 
-const maxBytes = 5 * 1024 * 1024
+const maxBytes = 5.5 * 1024 * 1024
 const folder = mkdtempSync(join(tmpdir(), 'kubestage-package-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 t.setTimeout(process.env.KUBESTAGE_INSTALL_MATRIX ? 1_800_000 : 600_000)
