@@ -38,6 +38,10 @@ interface Found {
   scale: Scale
   path: string
 }
+interface Selected {
+  selector: string
+  pods: readonly TrimmedPod[]
+}
 /** What came of one look at the metrics. */
 interface Computed {
   wanted: number
@@ -167,12 +171,12 @@ class AutoscalerController implements Controller {
   /** Takes the largest proposal. If some metrics fail, the others count, but not to shrink the target. */
   async #compute(round: Round, scale: Scale, key: string): Promise<Computed> {
     const { metrics = [] } = round.spec
-    const selector = await this.#checkedSelector(round, scale, key)
+    const { selector, pods } = await this.#checkedTarget(round, scale, key)
     const current = scale.spec.replicas ?? 0
     const target = {
       namespace: round.namespace,
       selector,
-      pods: this.#selected(round.namespace, selector),
+      pods,
       currentReplicas: current,
       statusReplicas: scale.status?.replicas ?? 0,
       tolerances: this.#tolerancesOf(round.spec),
@@ -210,8 +214,8 @@ class AutoscalerController implements Controller {
     return computed
   }
 
-  /** The target's selector, which must be there, be valid, and select no pod of another autoscaler. */
-  async #checkedSelector(round: Round, { status }: Scale, key: string): Promise<string> {
+  /** The target's selector, which must be there, be valid, and select no pod of another autoscaler; and its pods. */
+  async #checkedTarget(round: Round, { status }: Scale, key: string): Promise<Selected> {
     const refuse = async (reason: string, message: string, condition = message, conditionReason = reason) => {
       this.#event(round, 'Warning', reason, message)
       round.set(scalingActive('False', conditionReason, condition))
@@ -230,17 +234,17 @@ class AutoscalerController implements Controller {
       return refuse('InvalidSelector', `${what}: ${(error as Error).message}`)
     }
     this.#selectors.set(key, selector)
-    const names = this.#rivalsOf(round.namespace, selector)
+    const pods = this.#selected(round.namespace, selector)
+    const names = this.#rivalsOf(round.namespace, pods)
     if (names.length > 1) {
       const all = names.map((name) => `{${name} ${round.namespace}}`).join(' ')
       return refuse('AmbiguousSelector', `pods by selector ${selector} are controlled by multiple HPAs: [${all}]`)
     }
-    return selector
+    return { selector, pods }
   }
 
   /** Names of the autoscalers of a namespace that select one of the pods, this one included. */
-  #rivalsOf(namespace: string, selector: string): string[] {
-    const pods = this.#selected(namespace, selector)
+  #rivalsOf(namespace: string, pods: readonly TrimmedPod[]): string[] {
     return [...this.#selectors].flatMap(([key, other]) => {
       const [in_, name = ''] = key.split('/')
       if (in_ !== namespace) return []

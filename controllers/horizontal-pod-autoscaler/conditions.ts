@@ -13,21 +13,10 @@ export function withCondition(conditions: readonly Condition[], set: NewConditio
   return before ? conditions.map((one) => (one === before ? after : one)) : [...conditions, after]
 }
 
-export const scalingActive = (status: 'True' | 'False', reason: string, message: string): NewCondition => ({
-  type: 'ScalingActive',
-  status,
-  reason,
-  message,
-})
-export const ableToScale = (status: 'True' | 'False', reason: string, message: string): NewCondition => ({
-  type: 'AbleToScale',
-  status,
-  reason,
-  message,
-})
-export const scalingLimited = (status: 'True' | 'False', reason: string, message: string): NewCondition => ({
-  type: 'ScalingLimited',
-  status,
-  reason,
-  message,
-})
+const condition =
+  (type: string) =>
+  (status: 'True' | 'False', reason: string, message: string): NewCondition => ({ type, status, reason, message })
+
+export const scalingActive = condition('ScalingActive')
+export const ableToScale = condition('AbleToScale')
+export const scalingLimited = condition('ScalingLimited')

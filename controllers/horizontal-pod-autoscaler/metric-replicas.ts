@@ -152,10 +152,7 @@ export class MetricReplicas {
             const where = `on ${kind} ${target.namespace}/${name}`
             throw new Error(`unable to get metric ${metric.name}: ${where}/${error.message}`)
           })
-        const asked = { usage, target: quantityMilliValue((isShare ? wanted.averageValue : wanted.value) ?? '0') }
-        return isShare
-          ? replicasForShare(target.statusReplicas, target.tolerances, asked)
-          : replicasForValue(target, asked)
+        return proposed(target, { usage, quantity: isShare ? wanted.averageValue : wanted.value, isShare })
       },
     )
     const current = isShare ? { averageValue: milli(usage) } : { value: milli(usage) }
@@ -193,10 +190,7 @@ export class MetricReplicas {
           values.reduce((sum, value) => sum + value, 0),
           Number.MAX_SAFE_INTEGER,
         )
-        const asked = { usage, target: quantityMilliValue((isShare ? wanted.averageValue : wanted.value) ?? '0') }
-        return isShare
-          ? replicasForShare(target.statusReplicas, target.tolerances, asked)
-          : replicasForValue(target, asked)
+        return proposed(target, { usage, quantity: isShare ? wanted.averageValue : wanted.value, isShare })
       },
     )
     const current = isShare ? { averageValue: milli(usage) } : { value: milli(usage) }
@@ -232,6 +226,15 @@ export class MetricReplicas {
     const type = found.group === '' ? found.plural : `${found.plural}.${found.group}`
     return found.namespaced ? `namespaces/${namespace}/${type}/${name}` : `${type}/${name}`
   }
+}
+
+/** Returns the proposal for a value, or for the share of it that each pod has. */
+function proposed(
+  target: Target,
+  { usage, quantity = '0', isShare }: { usage: number; quantity: string | undefined; isShare: boolean },
+): Proposal {
+  const asked = { usage, target: quantityMilliValue(quantity) }
+  return isShare ? replicasForShare(target.statusReplicas, target.tolerances, asked) : replicasForValue(target, asked)
 }
 
 const unable = (what: string) => (error: Error) => {

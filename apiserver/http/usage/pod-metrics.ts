@@ -81,12 +81,18 @@ type SetValues = Partial<Pick<Usage, 'cpuNanoCores' | 'memoryBytes'>>
 function setUsageOf(pod: Pod, owners: readonly Owner[]): SetValues {
   const settings = [
     valuesOf(parseSetUsage(pod.metadata.annotations?.[USAGE_ANNOTATION]), 1),
-    ...owners.flatMap(({ metadata: { annotations }, runningPods }) => [
-      valuesOf(parseSetUsage(annotations?.[LOAD_ANNOTATION]), Math.max(1, runningPods)),
-      valuesOf(parseSetUsage(annotations?.[USAGE_ANNOTATION]), 1),
+    ...owners.flatMap((owner) => [
+      loadOf(owner),
+      valuesOf(parseSetUsage(owner.metadata.annotations?.[USAGE_ANNOTATION]), 1),
     ]),
   ]
   return Object.assign({}, ...settings.toReversed())
+}
+
+/** Its pods are counted only where they have a load to share. */
+function loadOf(owner: Owner): SetValues {
+  const load = owner.metadata.annotations?.[LOAD_ANNOTATION]
+  return load === undefined ? {} : valuesOf(parseSetUsage(load), Math.max(1, owner.runningPods))
 }
 
 const valuesOf = ({ cpu, memory }: SetUsage, pods: number): SetValues => ({

@@ -99,9 +99,12 @@ class Owners {
   }
 
   of(metadata: ObjectMeta): Owner[] {
+    const runningPods = ({ uid = '' }: ObjectMeta): number => this.#runningIn(metadata.namespace ?? '').get(uid) ?? 0
     return this.#chain(metadata).map((owner) => ({
       metadata: owner,
-      runningPods: this.#runningIn(metadata.namespace ?? '').get(owner.uid ?? '') ?? 0,
+      get runningPods() {
+        return runningPods(owner)
+      },
     }))
   }
 
