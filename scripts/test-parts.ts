@@ -15,7 +15,7 @@ const users = [
   'test/clients/*.test.ts',
   'test/docs/snippets.test.ts',
   'test/e2e/go-controller.test.ts',
-  'test/harness/{containerd,etcd,kubectl,toolchains}.ts',
+  'test/harness/{containerd,etcd,kubectl,sample-apiserver,toolchains}.ts',
   'test/robustness/checker.ts',
 ]
 
