@@ -15,6 +15,8 @@ import { until } from '../harness/until.ts'
 
 const server = `require('http').createServer((request, response) => response.end('ok')).listen(80)`
 const ask = `require('http').get('http://web:8080', (answer) => { console.log(answer.statusCode); process.exit() }).on('error', ({ code }) => console.log(code)).setTimeout(1500, () => { console.log('timeout'); process.exit() })`
+/** Each node has 256 of them. */
+const range = ownPodRange.replace(/\d+\.0\/24$/, (end) => `${Number.parseInt(end, 10) & ~1}.0/23`)
 const service = (name: string, app: string) => ({
   apiVersion: 'v1',
   kind: 'Service',
@@ -37,7 +39,13 @@ t.test('an ordinary user', async (t) => {
   const folder = scratchFolder(t, 'ordinary')
   chmodSync(folder, 0o777)
   const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, cli]
-  const flags = ['--port=0', '--network=pod', `--cluster-cidr=${ownPodRange}`, `--state-dir=${join(folder, 'state')}`]
+  const flags = [
+    '--port=0',
+    '--nodes=2',
+    '--network=pod',
+    `--cluster-cidr=${range}`,
+    `--state-dir=${join(folder, 'state')}`,
+  ]
   const variables = { TMPDIR: folder, HOME: folder }
   const cluster = startProgram(t, [...nobody, 'up', ...flags], { node: 'setpriv', cwd: '/', variables })
   try {
@@ -52,9 +60,10 @@ t.test('an ordinary user', async (t) => {
       timeout: 90_000,
       input: JSON.stringify(input),
     }).trim()
+  const onNode = (nodeName: string, made: ReturnType<typeof pod>) => ({ ...made, spec: { ...made.spec, nodeName } })
   const items = [
-    pod('web', [process.execPath, '-e', server]),
-    pod('client', ['sleep', '1000']),
+    onNode('node-1', pod('web', [process.execPath, '-e', server])),
+    onNode('node-2', pod('client', ['sleep', '1000'])),
     service('web', 'web'),
     service('nobody', 'none'),
   ]

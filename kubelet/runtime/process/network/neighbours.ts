@@ -18,10 +18,11 @@ export async function meetNeighbours(door: Pick<Door, 'build'>, folder: string, 
   const ownName = own.range.cidr.replace('/', '_')
   await writeFile(path.join(folder, ownName), own.file, { mode: 0o600 })
   for (const name of await readdir(folder)) {
-    if (name === ownName) continue
+    // Another file is the shims' own.
+    if (name === ownName || !name.includes('_')) continue
     const file = await readFile(path.join(folder, name), 'utf8').catch(() => '')
     const words = [...wordsOf(own.range), ...wordsOf(new AddressRange(name.replace('_', '/')))]
-    // Its node may have ended, or has just made the link itself. An ordinary user's networks cannot be linked.
+    // Its node may have ended, or has just made the link itself.
     await door.build('neighbour', file, ...words).catch(() => {})
   }
 }

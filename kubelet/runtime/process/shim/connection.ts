@@ -88,6 +88,8 @@ export async function connectShim(options: {
   rootDir: string
   clock: Clock
   listener: ShimListener
+  /** Names the folder of the nodes with which this one shares a user namespace, should it need one. */
+  neighbours?: string
 }): Promise<{ connection: ShimConnection; known: Set<string> }> {
   const { rootDir, clock } = options
   for (let attempt = 0; attempt < attempts; attempt++) {
@@ -125,6 +127,7 @@ function openPipes(root: string): Pipes | undefined {
 class PipeConnection implements ShimConnection {
   readonly #clock: Clock
   readonly #listener: ShimListener
+  readonly #neighbours: string | undefined
   readonly #requests: Socket
   readonly #events: Socket
   readonly #we = newId()
@@ -141,7 +144,11 @@ class PipeConnection implements ShimConnection {
   #unread = ''
   #isClosed = false
 
-  constructor(pipes: Pipes, { clock, listener }: { clock: Clock; listener: ShimListener }) {
+  constructor(
+    pipes: Pipes,
+    { clock, listener, neighbours }: { clock: Clock; listener: ShimListener; neighbours?: string },
+  ) {
+    this.#neighbours = neighbours
     this.#clock = clock
     this.#listener = listener
     this.#requests = new Socket({ fd: pipes.requests, readable: false, writable: true })
@@ -186,7 +193,7 @@ class PipeConnection implements ShimConnection {
 
   async network(name: string): Promise<string> {
     const asked = this.#networks.get(name) ?? Promise.withResolvers<string>()
-    if (!this.#networks.has(name)) this.#send('network', name)
+    if (!this.#networks.has(name)) this.#send('network', name, ...(this.#neighbours ? [this.#neighbours] : []))
     this.#networks.set(name, asked)
     if (await withinLimit(asked.promise, answerMs, this.#clock.machine)) return asked.promise
     throw new Error('the shim did not answer within 30 s')

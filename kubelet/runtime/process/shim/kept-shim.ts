@@ -7,6 +7,8 @@ export interface KeptShimOptions {
   clock: Clock
   /** The supervisor starts the shim, and restarts it. */
   supervised: boolean
+  /** As for {@link connectShim}. */
+  neighbours?: string
   listener: ShimListener
   warn(message: string): void
 }
@@ -37,11 +39,12 @@ export class KeptShim {
 
   /** Resolves with the ids of all that it knows. Rejects when none is there in time. */
   async connect(): Promise<Set<string>> {
-    const { rootDir, clock, supervised, listener } = this.#options
+    const { rootDir, clock, supervised, neighbours, listener } = this.#options
     if (!supervised && !isShimThere({ rootDir })) startShimAlone({ rootDir })
     const { connection, known } = await connectShim({
       rootDir,
       clock,
+      neighbours,
       listener: {
         ...listener,
         lost: () => {

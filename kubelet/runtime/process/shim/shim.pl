@@ -13,7 +13,8 @@
 #                                  to join its PID namespace, or 0; POD:
 #                                  the IPC namespace of this name is joined, and made for its first process; or a dash; NETWORK: the
 #                                  network namespace of this name is joined; or a dash; the steps are container.pl's
-#   network NAME                   a network namespace of this name is made, unless there is one
+#   network NAME [FOLDER]          a network namespace of this name is made, unless there is one; nodes of an ordinary user that have the
+#                                  same folder share a user namespace, so that their networks can be linked
 #   input ID                       it gets no more to read
 #   size ID COLUMNS ROWS           its terminal has this size from now on
 #   forget ID                      nothing of it is wanted any more: it is killed, should it run; also of the namespaces of this name
@@ -121,12 +122,18 @@ sub wait_for {
   return grep { vec($bits, fileno $_, 1) } @handles;
 }
 
-# The shim before this one may still be ending what it left; that takes five seconds at most. EAGAIN: it holds the lock.
-open(my $lock, '>', 'lock') or die "$root/lock: $!\n";
-for (1 .. 500) {
-  last if flock($lock, 6) || ($! != 11 && $! != 35);
-  select(undef, undef, undef, 0.02);
+# Waits for another process that holds the lock (EAGAIN), ten seconds at most.
+sub hold {
+  my ($lock) = @_;
+  for (1 .. 500) {
+    last if flock($lock, 6) || ($! != 11 && $! != 35);
+    select(undef, undef, undef, 0.02);
+  }
 }
+
+# The shim before this one may still be ending what it left; that takes five seconds at most.
+open(my $lock, '>', 'lock') or die "$root/lock: $!\n";
+hold($lock);
 
 # Each sees the other's end. Sockets of AF_UNIX, as a stream.
 socketpair(my $guards, my $shims, 1, 1, 0) or die "socketpair: $!\n";
@@ -339,9 +346,9 @@ sub spawn_within {
 
 # Made by ourselves for a moment, since a namespace begins with a process. Undefined if it cannot be made.
 sub namespace {
-  my ($kind, $name) = @_;
+  my ($kind, $name, $folder) = @_;
   return $kept{$kind}{$name} if $kept{$kind}{$name};
-  my $made = may_come_back($kind) ? made_by_us($kind) : made_by_child($kind);
+  my $made = may_come_back($kind) ? made_by_us($kind) : made_by_child($kind, $folder);
   $kept{$kind}{$name} = $made if $made;
   return $made;
 }
@@ -356,8 +363,8 @@ sub made_by_us {
 # An ordinary user gets them in a user namespace of its own, which we enter for good with the first one; from there is no way back to the
 # machine's own.
 sub made_by_child {
-  my ($kind) = @_;
-  $own_users ||= $> == 0 || ask('unshare', $NEW_USERS) && !defined take_steps('identity', 4, ($> + 0) x 2, ($) + 0) x 2) or return undef;
+  my ($kind, $folder) = @_;
+  $own_users ||= $> == 0 || enter_users($folder) or return undef;
   pipe(my $told, my $telling) && pipe(my $waiting, my $release) && defined(my $child = fork) or return undef;
   if (!$child) {
     syscall($number{prctl}, 1, 9, 0, 0, 0);
@@ -379,10 +386,27 @@ sub made_by_child {
   return $is_open ? $namespace : undef;
 }
 
+# The file `users` of the folder has a line for each shim: its user namespace, and what that is, since another process may have its number.
+sub enter_users {
+  my ($folder) = @_;
+  my ($file, $users, $is_known);
+  if ($folder && (mkdir($folder), open($file, '+>>', "$folder/users"))) {
+    hold($file);
+    seek($file, 0, 0);
+    while (!$is_known && defined(my $line = <$file>)) {
+      my ($place, $is) = split ' ', $line;
+      $is_known = (readlink($place) // '') eq $is && open($users, '<', $place) && ask('setns', fileno $users, $NEW_USERS);
+    }
+  }
+  $is_known ||= ask('unshare', $NEW_USERS) && !defined take_steps('identity', 4, ($> + 0) x 2, ($) + 0) x 2);
+  syswrite($file, "/proc/$$/ns/user " . readlink('/proc/self/ns/user') . "\n") if $file && $is_known;
+  return $is_known;
+}
+
 sub network {
-  my ($name) = @_;
+  my ($name, $folder) = @_;
   return unless is_name($name);
-  my $namespace = %number && namespace('net', $name);
+  my $namespace = %number && namespace('net', $name, $folder);
   tell_kubelet('network', $name, $namespace ? "/proc/$main/fd/" . fileno $namespace : '-', $namespace ? '' : lc $!);
 }
 
