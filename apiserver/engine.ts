@@ -16,6 +16,7 @@ import { type EndpointRemovals, startEndpointRemovals } from './registry/endpoin
 import { keyPrefix } from './registry/keys.ts'
 import { ObjectCaches } from './registry/object-caches.ts'
 import { Registry } from './registry/registry.ts'
+import { type DialByKubelet, type WayToPod, wayToPod } from './registry/way-to-pod.ts'
 import { admissionregistration } from './resources/admissionregistration/webhooks-and-policies/index.ts'
 import { customresourcedefinition } from './resources/apiextensions/customresourcedefinition.ts'
 import { apiservice } from './resources/apiregistration/apiservice.ts'
@@ -33,6 +34,7 @@ export interface EngineOptions {
   catalog: Catalog
   storage: Storage
   watchBacklog: WatchBacklog
+  dial: DialByKubelet
   /** Names the user as which the server itself writes. */
   self: User
   /** Holds what a server needs that shares its objects with other servers. */
@@ -46,6 +48,7 @@ export interface EngineOptions {
 export class Engine {
   readonly objects: ObjectCaches
   readonly authorization: Authorization
+  readonly wayToPod: WayToPod
   readonly registry: Registry
   readonly #webhookClient: WebhookClient
   readonly customResources: CustomResources
@@ -57,13 +60,14 @@ export class Engine {
   /** Present where other servers give out of the same addresses. */
   readonly serviceClaims: ReturnType<SeveralServers['serviceClaims']> | undefined
 
-  constructor({ config, limits, catalog, storage, watchBacklog, self, several }: EngineOptions) {
+  constructor({ config, limits, catalog, storage, watchBacklog, dial, self, several }: EngineOptions) {
     const { clock, log, featureGates, disabledAdmissionPlugins } = config
     this.objects = new ObjectCaches({ catalog, storage, watchBacklog, clock })
     const { lookup, lookupAll } = this.objects
+    this.wayToPod = wayToPod(lookup, dial)
     this.authorization = authorizationBy(this.objects, config)
     const { access } = this.authorization
-    this.#webhookClient = createWebhookClient({ clock, resolveService: serviceResolver(this.objects) })
+    this.#webhookClient = createWebhookClient({ clock, resolveService: serviceResolver(this.objects, this.wayToPod) })
     const nowMs = (): number => clock.now()
     const random = Math.random
     this.#deletionRequests = several?.deletionRequests(storage, clock)
@@ -123,7 +127,8 @@ export class Engine {
     const kinds = { apiService: apiservice, definition: customresourcedefinition }
     const known = { registry: this.registry, self, clock, log }
     this.#localApiServices = new LocalApiServices({ kinds, ...known })
-    this.aggregation = new Aggregation({ kind: apiservice, certificate: () => config.frontProxyClient(), ...known })
+    const certificate = () => config.frontProxyClient()
+    this.aggregation = new Aggregation({ kind: apiservice, certificate, wayToPod: this.wayToPod, ...known })
   }
 
   /** Takes in what is stored already; resolves when all kinds of it are served. */

@@ -25,7 +25,7 @@ import { timeOfCluster } from './http/instruments/time-of-cluster.ts'
 import { workLimitsOf } from './http/limits/limits.ts'
 import { RequestMetrics } from './http/metrics/request-metrics.ts'
 import { wellKnownPaths } from './http/nonresource/well-known-paths.ts'
-import { createKubeletProxy } from './http/proxy/kubelet-proxy.ts'
+import { createKubeletProxy, type KubeletProxy } from './http/proxy/kubelet-proxy.ts'
 import { isServed } from './http/resources/resource-routes.ts'
 import { Roots } from './http/routing/paths.ts'
 import { type Listener, Transport } from './http/transport.ts'
@@ -87,12 +87,14 @@ export async function startApiServer(given: ApiServerConfig): Promise<ApiServer>
   await storeSystemObjects(storage, catalog, { creationTimestamp: now, serviceCidr: config.serviceCidr })
   const guards = new Guards(config)
   const { limits, watchBacklog, connections, handshakes, reports } = guards
-  const engine = new Engine({ config, limits: workLimitsOf(limits), catalog, storage, watchBacklog, self, several })
+  const kubelet = createKubeletProxy(config.kubeletClient)
+  const below = { catalog, storage, watchBacklog, dial: kubelet.dial, self, several }
+  const engine = new Engine({ config, limits: workLimitsOf(limits), ...below })
   await engine.load()
   const transport = new Transport({ config, limits, handshakes, tracked: connections, reports })
   const lease = several?.serverLease({ storage, host: config.host, clock: config.clock, log: config.log })
   const api = {
-    ...contextOf({ config, storage, engine, transport, several }),
+    ...contextOf({ config, storage, engine, transport, several, kubelet }),
     otherServers: () => lease?.others() ?? 0,
   }
   const satellites = new Satellites(api, config)
@@ -121,10 +123,13 @@ function contextOf({
   engine,
   transport,
   several,
-}: Omit<Parts, 'api' | 'satellites' | 'guards' | 'lease'>): Omit<ApiContext, 'otherServers'> {
+  kubelet,
+}: Pick<Parts, 'config' | 'storage' | 'engine' | 'transport' | 'several'> & { kubelet: KubeletProxy }): Omit<
+  ApiContext,
+  'otherServers'
+> {
   const { clock, log } = config
-  const { registry, objects, authorization } = engine
-  const kubelet = createKubeletProxy(config.kubeletClient)
+  const { registry, objects, authorization, wayToPod } = engine
   const accountTokens = new TokenIssuer({
     issuer: () => config.serviceAccountIssuer || several?.issuer || `https://${config.host}:${transport.port}`,
     keyPair: config.serviceAccountKey,
@@ -150,6 +155,7 @@ function contextOf({
     clock,
     log,
     kubelet,
+    wayToPod,
     usage: new UsageMeter(kubelet, clock),
     access: authorization.access,
     tokens,

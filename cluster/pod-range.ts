@@ -1,5 +1,5 @@
-import { machineRoutes, type Route } from '../kubelet/runtime/process/network/machine-link.ts'
 import { AddressRange } from '../shared/api/services/address-range.ts'
+import { machineRoutes, type Route } from '../shared/network/machine-routes.ts'
 import { serviceUrl } from '../shared/pki/cluster-pki.ts'
 
 /** As kubeadm's users mostly choose, and what follows. */

@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { LINK_LABEL, NETWORK_LABEL } from '../shared/api/pods/network-labels.ts'
 import type { KubeletConfig } from './config.ts'
 import { backoffConfig } from './containers/backoff-options.ts'
 import { evictionConfig } from './eviction/options.ts'
@@ -6,6 +7,8 @@ import { imageGarbagePolicy } from './images/garbage/options.ts'
 import type { KubeletOptions } from './kubelet.ts'
 import { shutdownGroups } from './node/shutdown-options.ts'
 import type { RuntimeCapabilities } from './runtime/container-runtime.ts'
+import { linkName } from './runtime/process/network/machine-link.ts'
+import { runtimeDir } from './runtime/process/shim/shim.ts'
 
 /** The options of a kubelet that its configuration and the capabilities of its runtime decide. Its `rootDir` is absolute. */
 export function configuredKubelet(config: KubeletConfig, capabilities: RuntimeCapabilities) {
@@ -38,6 +41,6 @@ const capabilityLabels = ({ isolation, files, limits }: RuntimeCapabilities): Re
   'kubestage.dev/limits': limits?.join('-') ?? 'none',
 })
 
-/** Shows that pods have networks of their own; without it they share the machine's. */
-const networkLabel = ({ network }: KubeletConfig): Record<string, string> =>
-  network === 'pod' ? { 'kubestage.dev/network': 'pod' } : {}
+/** Shows that pods have networks of their own, and the machine's link to them; without it they share the machine's. */
+const networkLabel = ({ network, rootDir }: KubeletConfig): Record<string, string> =>
+  network === 'pod' ? { [NETWORK_LABEL]: 'pod', [LINK_LABEL]: linkName(runtimeDir(rootDir)) } : {}

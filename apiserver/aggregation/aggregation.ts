@@ -4,6 +4,7 @@ import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import type { User } from '../kind/user.ts'
 import { keyPrefix } from '../registry/keys.ts'
 import type { Registry } from '../registry/registry.ts'
+import type { WayToPod } from '../registry/way-to-pod.ts'
 import type { StorageEvent, StorageWatch } from '../storage/storage.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import { serviceResolver } from '../webhook-client/service-resolver.ts'
@@ -18,6 +19,7 @@ export interface AggregationOptions {
   kind: ResourceDefinition
   registry: Registry
   certificate: RemoteClientOptions['certificate']
+  wayToPod: WayToPod
   /** Names the user as which the server itself writes. */
   self: User
   clock: Clock
@@ -46,7 +48,7 @@ export class Aggregation {
   constructor(options: AggregationOptions) {
     const { registry, clock, certificate } = options
     this.#options = options
-    const resolve = serviceResolver(registry, registry.random)
+    const resolve = serviceResolver(registry, options.wayToPod, registry.random)
     this.client = new RemoteClient({ clock: clock.machine, certificate, resolve })
     this.#checker = new AvailabilityChecker({ ...options, client: this.client })
     this.#documents = new RemoteDocuments({

@@ -8,6 +8,7 @@ import type { Journal } from '../instruments/journal.ts'
 import type { Snapshots } from '../instruments/snapshot.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import type { Registry } from '../registry/registry.ts'
+import type { WayToPod } from '../registry/way-to-pod.ts'
 import type { Compaction } from '../storage/compaction.ts'
 import type { KubeletProxy } from './proxy/kubelet-proxy.ts'
 import type { UsageMeter } from './usage/usage-meter.ts'
@@ -30,6 +31,7 @@ export interface ApiContext {
   clock: Clock
   log: Logger
   kubelet: KubeletProxy
+  wayToPod: WayToPod
   /** Measures what nodes and pods use. */
   usage: UsageMeter
   instruments: Instruments

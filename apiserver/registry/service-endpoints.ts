@@ -6,6 +6,8 @@ import type { Lookup, LookupAll } from '../kind/lookup.ts'
 export interface EndpointAddress {
   address: string
   port: number
+  /** Names the node of the pod, where it is known. */
+  nodeName?: string
 }
 
 /** Returns the addresses of the pods behind a port of a service: from Endpoints if they exist, else from the slices. */
@@ -17,7 +19,7 @@ export function endpointAddresses(
   const known = (endpoints?.subsets ?? []).flatMap(({ addresses = [], ports = [] }) =>
     ports
       .filter((port) => (port.name ?? '') === portName)
-      .flatMap(({ port }) => addresses.map(({ ip }) => ({ address: ip, port }))),
+      .flatMap(({ port }) => addresses.map(({ ip, nodeName }) => ({ address: ip, port, nodeName }))),
   )
   if (known.length > 0) return known
   const slices = [...lookupAll({ group: 'discovery.k8s.io', plural: 'endpointslices' }, namespace)]
@@ -30,7 +32,7 @@ export function endpointAddresses(
       .flatMap(({ port = 0 }) =>
         (ready ?? [])
           .filter(isReadyEndpoint)
-          .flatMap(({ addresses }) => addresses.slice(0, 1).map((address) => ({ address, port }))),
+          .flatMap(({ addresses, nodeName }) => addresses.slice(0, 1).map((address) => ({ address, port, nodeName }))),
       ),
   )
 }

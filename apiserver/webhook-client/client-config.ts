@@ -1,3 +1,5 @@
+import type { Dial } from '../../shared/http/dial.ts'
+
 /** Where a webhook is, as configurations and custom resource definitions say it. */
 export interface ClientConfig {
   url?: string
@@ -16,9 +18,13 @@ export interface ServiceReference {
  * Returns the current address for a port of a service. Throws an Error in upstream's words if the service has no
  * address.
  */
-export type ResolveService = (service: { namespace: string; name: string; port: number }) => {
+export type ResolveService = (service: { namespace: string; name: string; port: number }) => Dialled
+
+/** Says where to connect to; by `dial`, where that is not possible from here. */
+export interface Dialled {
   address: string
   port: number
+  dial?: Dial
 }
 
 export const HTTPS_PORT = 443

@@ -1,15 +1,16 @@
-import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'
+import { type ConnectionOptions, connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'
 import { type Dispatcher, Pool } from 'undici'
 import { checkServerIdentity, transportError } from '../../shared/client/call-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { type Answer, AnswerReader } from './answer-reader.ts'
+import type { Dialled } from './client-config.ts'
 
 /** Where a request goes, and whose certificate is trusted there. */
 export interface Target {
   url: URL
   /** The value of the Host header, which Go writes with its port. */
   host: string
-  dialled: { address: string; port: number }
+  dialled: Dialled
   /** Holds the name of the server; undefined for an IP address. */
   serverName: string | undefined
   /** Holds PEM; by default the CAs that this machine trusts. */
@@ -177,11 +178,24 @@ class Authority {
     void this.#pool.destroy(error).then(this.#onLeft)
   }
 
-  #dial(done: Parameters<Dial>[1]): void {
-    const { dialled, serverName } = this.#target
+  #dial(done: Parameters<Connect>[1]): void {
+    const { address: host, port, dial } = this.#target.dialled
+    const timeoutMs = this.#dialTimeoutMs
+    if (!dial) {
+      this.#secure({ host, port }, timeoutMs, done)
+      return
+    }
+    const begunMs = this.#clock.monotonic()
+    dial().then(
+      (socket) => this.#secure({ socket }, timeoutMs - this.#clock.monotonic() + begunMs, done),
+      (error: Error) => done(error, null),
+    )
+  }
+
+  #secure(to: ConnectionOptions, timeoutMs: number, done: Parameters<Connect>[1]): void {
+    const { serverName } = this.#target
     const socket = connect({
-      host: dialled.address,
-      port: dialled.port,
+      ...to,
       servername: serverName,
       rejectUnauthorized: !this.#target.insecure,
       secureContext: this.#secureContext,
@@ -190,7 +204,7 @@ class Authority {
       checkServerIdentity,
     })
     this.#dialling.add(socket)
-    const timer = this.#clock.setTimer(this.#dialTimeoutMs, () =>
+    const timer = this.#clock.setTimer(Math.max(0, timeoutMs), () =>
       socket.destroy(new Error('context deadline exceeded')),
     )
     const end = (error: Error | null): void => {
@@ -209,4 +223,4 @@ class Authority {
   }
 }
 
-type Dial = Extract<NonNullable<Pool.Options['connect']>, (...args: never[]) => unknown>
+type Connect = Extract<NonNullable<Pool.Options['connect']>, (...args: never[]) => unknown>

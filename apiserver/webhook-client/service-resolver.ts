@@ -1,6 +1,7 @@
 import type { Service } from '../../shared/api/types.ts'
 import type { Lookup, LookupAll } from '../kind/lookup.ts'
 import { endpointAddresses } from '../registry/service-endpoints.ts'
+import type { WayToPod } from '../registry/way-to-pod.ts'
 import type { ResolveService } from './client-config.ts'
 
 /**
@@ -8,7 +9,7 @@ import type { ResolveService } from './client-config.ts'
  * it the first one is taken.
  */
 export const serviceResolver =
-  (cluster: { lookup: Lookup; lookupAll: LookupAll }, random = () => 0): ResolveService =>
+  (cluster: { lookup: Lookup; lookupAll: LookupAll }, way: WayToPod, random = () => 0): ResolveService =>
   ({ namespace, name, port }) => {
     const shown = JSON.stringify(name)
     const service = cluster.lookup({ group: '', plural: 'services' }, namespace, name) as unknown as Service | undefined
@@ -18,5 +19,5 @@ export const serviceResolver =
     const addresses = endpointAddresses(cluster, { namespace, name, portName: found.name ?? '' })
     const address = addresses[Math.floor(random() * addresses.length)]
     if (!address) throw new Error(`no endpoints available for service ${shown}`)
-    return address
+    return { ...address, dial: way(address) }
   }

@@ -13,6 +13,7 @@ import { debug } from './plugins/debug.ts'
 import { health } from './plugins/health.ts'
 import { logs } from './plugins/logs.ts'
 import { metrics } from './plugins/metrics.ts'
+import { podAddresses } from './plugins/pod-addresses.ts'
 import { pods } from './plugins/pods.ts'
 import { streams } from './plugins/streams.ts'
 
@@ -42,7 +43,7 @@ export async function buildKubeletApp(options: KubeletAppOptions, server: Server
   app.addHook('onRequest', upgrades)
   app.setErrorHandler(createErrorHandler(options.log))
   app.setNotFoundHandler(notFound)
-  for (const plugin of [health, pods, metrics, logs, streams, debug]) app.register(plugin, options)
+  for (const plugin of [health, pods, metrics, logs, streams, podAddresses, debug]) app.register(plugin, options)
   await app.ready()
   return app
 }

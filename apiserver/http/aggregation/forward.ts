@@ -57,12 +57,13 @@ export function forwarder(aggregation: Aggregation, clock: Clock): Forward {
   }
 
   /** Joins the client's connection to one of its own to the server. */
-  function join(exchange: Exchange, { url, host, serverName, ca, insecure }: Target): Promise<void> {
+  function join(exchange: Exchange, { url, host, serverName, ca, insecure, dialled }: Target): Promise<void> {
     const { request, upgrade } = exchange
     const trust = { ca, rejectUnauthorized: !insecure, checkServerIdentity }
     const agent = new Agent({ ...aggregation.client.certificate, ...trust })
     const headers = { ...forwardedHeaders(exchange, host), connection: 'Upgrade', upgrade: request.headers.upgrade }
-    const backend = { url: url.origin + pathOf(exchange), agent, servername: serverName, headers }
+    const { dial } = dialled
+    const backend = { url: url.origin + pathOf(exchange), agent, servername: serverName, dial, headers }
     return joinTo(backend, { exchange, upgrade: upgrade! }, (refusal) => {
       if ('unreachable' in refusal) return sendText(exchange, 503, `${refusal.unreachable}\n`)
       const response = exchange.takeOver()

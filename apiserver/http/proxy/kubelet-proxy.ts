@@ -1,10 +1,12 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import { Agent, request as httpsRequest } from 'node:https'
+import type { Duplex } from 'node:stream'
 import { StatusError } from '../../../shared/api/status/status-error.ts'
 import { internalError } from '../../../shared/api/status/status-errors.ts'
 import type { Node, Status } from '../../../shared/api/types.ts'
 import { requestError } from '../../../shared/client/call-errors.ts'
 import type { ClusterPki } from '../../../shared/pki/cluster-pki.ts'
+import type { DialByKubelet } from '../../registry/way-to-pod.ts'
 import { baseHeaders } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Backend } from '../streams/backend.ts'
@@ -47,6 +49,8 @@ export interface KubeletProxy {
    * Joins the client to the kubelet, byte by byte, once that has agreed; what it says against it is passed on as it is.
    */
   join(node: Node, joined: Joined): Promise<void>
+  /** Connects to a port of a pod in the network of the node. Rejects with the error of a socket. */
+  dial: DialByKubelet
   /** Where it is, and how we come there. */
   reach(node: Node): Backend
   close(): void
@@ -80,6 +84,7 @@ export function createKubeletProxy(credentials: KubeletCredentials): KubeletProx
     pass: (node, path, exchange) => pass(agent(), node, { path, exchange }),
     read: (node, asked) => read(agent(), node, asked),
     join: (node, joined) => join(agent(), node, joined),
+    dial: (node, to) => dial(agent(), node, to),
     reach: (node) => ({ origin: urlOf(node, ''), agent: agent(), servername: node.metadata.name }),
     close: () => kept?.destroy(),
   }
@@ -97,6 +102,31 @@ function join(agent: Agent, node: Node, { path, refuse, ...joined }: Joined): Pr
   const url = urlOf(node, path)
   const backend = { url, agent, servername: node.metadata.name, headers: streamHeaders(joined.exchange.request) }
   return joinTo(backend, joined, refuse && ((refusal) => refuse(refusal, url)))
+}
+
+/** A kubelet gives up earlier by itself. */
+const dialMs = 30_000
+
+function dial(agent: Agent, node: Node, { address, port }: { address: string; port: number }): Promise<Duplex> {
+  const url = urlOf(node, `/podAddress/${address}/${port}`)
+  const { promise, resolve, reject } = Promise.withResolvers<Duplex>()
+  const fail = (code: string | undefined): Error =>
+    Object.assign(new Error(`the kubelet of node ${node.metadata.name} does not reach ${address}:${port}`), { code })
+  const headers = { connection: 'Upgrade', upgrade: 'tcp' }
+  const outgoing = httpsRequest(url, { agent, servername: node.metadata.name, headers, timeout: dialMs })
+  outgoing.on('timeout', () => outgoing.destroy(fail('ETIMEDOUT')))
+  outgoing.on('error', reject)
+  outgoing.on('response', (answer) => {
+    reject(fail([answer.headers['kubestage-error']].flat()[0]))
+    answer.destroy()
+  })
+  outgoing.on('upgrade', (_answer, socket, head) => {
+    socket.setTimeout(0)
+    if (head.length > 0) socket.unshift(head)
+    resolve(socket)
+  })
+  outgoing.end()
+  return promise
 }
 
 /** Headers of the upgrade only: the user is known already, and compression would only be undone here. */

@@ -21,16 +21,17 @@ const ownHeaders =
 export async function forward(exchange: Exchange, backend: Backend, { path, prefix }: Forwarded): Promise<void> {
   const { request, upgrade } = exchange
   const url = backend.origin + path
-  const { agent, servername } = backend
+  const { agent, servername, dial } = backend
   if (upgrade) {
     const wanted = { connection: 'Upgrade', upgrade: request.headers.upgrade }
     const headers = { ...passedOn(request), ...wanted, ...forwardedFor(request, prefix) }
-    return joinTo({ url, agent, servername, headers }, { exchange, upgrade })
+    return joinTo({ url, agent, servername, dial, headers }, { exchange, upgrade })
   }
   const answer = await send(exchange, {
     url,
     agent,
     servername,
+    dial,
     headers: { ...passedOn(request), ...forwardedFor(request, prefix) },
   })
   const headers = withOwnLinks(answer, { origin: backend.origin, prefix })

@@ -1,5 +1,8 @@
 import type { ClientRequest, OutgoingHttpHeaders } from 'node:http'
 import { type Agent, request as httpsRequest } from 'node:https'
+import type { Duplex } from 'node:stream'
+import { connect } from 'node:tls'
+import type { Dial } from '../../../shared/http/dial.ts'
 
 /** A server to which requests are forwarded. */
 export interface Backend {
@@ -8,6 +11,8 @@ export interface Backend {
   /** For HTTPS: the client certificate, and the CAs that are trusted; without it every server is. */
   agent?: Agent
   servername?: string
+  /** Connects to it, where it has no address here. */
+  dial?: Dial
 }
 
 export interface BackendRequest extends Omit<Backend, 'origin'> {
@@ -20,7 +25,33 @@ export interface BackendRequest extends Omit<Backend, 'origin'> {
 const { request: httpRequest } = process.getBuiltinModule('node:http')
 
 /** Begins a request; its body, and what becomes of it, is the caller's affair. */
-export function requestOf({ url, agent, servername, method, headers }: BackendRequest): ClientRequest {
+export function requestOf({ url, agent, servername, method, headers, dial }: BackendRequest): ClientRequest {
+  if (dial) return dialledRequest({ url, agent, servername, method, headers, dial })
   if (!url.startsWith('https:')) return httpRequest(url, { method, headers })
   return httpsRequest(url, { method, headers, agent, servername, ...(!agent && { rejectUnauthorized: false }) })
+}
+
+/** The connection is made for this request alone. */
+function dialledRequest({
+  url,
+  agent,
+  servername,
+  method,
+  headers,
+  dial,
+}: BackendRequest & { dial: Dial }): ClientRequest {
+  const isSecure = url.startsWith('https:')
+  const trust = agent?.options ?? { rejectUnauthorized: false }
+  const secured = (socket: Duplex): Duplex => (isSecure ? connect({ ...trust, servername, socket }) : socket)
+  return (isSecure ? httpsRequest : httpRequest)(url, {
+    method,
+    headers,
+    createConnection(_options, done) {
+      dial().then(
+        (socket) => done(null, secured(socket)),
+        (error: Error) => done(error, undefined as never),
+      )
+      return undefined
+    },
+  })
 }

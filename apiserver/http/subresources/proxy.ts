@@ -39,7 +39,8 @@ export const proxyToPod = proxy('pod', (api, { scheme, name, port }, { definitio
   const chosen = port || (named ? String(named.containerPort) : '')
   const address = status?.podIP ?? ''
   if (!isReachable(address)) throw badRequest('address not allowed')
-  return { origin: originOf(scheme, address, chosen) }
+  const to = { address, port: Number(chosen) || defaultPorts[scheme], nodeName: spec.nodeName }
+  return { origin: originOf(scheme, address, chosen), dial: api.wayToPod(to) }
 })
 
 /** Passes a request to one of the pods behind a service. Upstream: pkg/registry/core/service/storage/storage.go. */
@@ -51,7 +52,7 @@ export const proxyToService = proxy('service', (api, { scheme, name, port }, { d
   const found = endpointAddresses(api.registry, { namespace, name, portName })
   const chosen = found[Math.floor(api.registry.random() * found.length)]
   if (!chosen) throw unavailable(`no endpoints available for service ${JSON.stringify(name)}`)
-  return { origin: originOf(scheme, chosen.address, String(chosen.port)) }
+  return { origin: originOf(scheme, chosen.address, String(chosen.port)), dial: api.wayToPod(chosen) }
 })
 
 function proxy(kind: string, locate: Locate): Handler {
@@ -117,6 +118,7 @@ function originOf(scheme: string, address: string, port: string): string {
 }
 
 const maxPort = 65_535
+const defaultPorts = { http: 80, https: 443 }
 
 /** Here pods have loopback addresses, which a real server refuses as proxy targets. */
 const isReachable = (address: string): boolean =>

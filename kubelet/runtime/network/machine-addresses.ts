@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os'
-import { LINK_PREFIX } from './node-network.ts'
+import { LINK_PREFIX } from '../../../shared/network/machine-routes.ts'
 
 /** Returns the IPv4 addresses of this machine, but for its loopback and its ends of links to nodes. */
 export const machineAddresses = (): string[] =>

@@ -77,6 +77,3 @@ export interface NetworkPlace {
 export interface Served {
   close(): void
 }
-
-/** Begins the names of the machine's ends of links to nodes. */
-export const LINK_PREFIX = 'kubestage-'

@@ -144,7 +144,14 @@ class ProcessRuntime implements ContainerRuntime {
       this.network?.close()
       this.#loseAll()
     })
-    this.#shim = new KeptShim({ rootDir, clock, supervised, neighbours, listener, warn: (message) => warn(message, {}) })
+    this.#shim = new KeptShim({
+      rootDir,
+      clock,
+      supervised,
+      neighbours,
+      listener,
+      warn: (message) => warn(message, {}),
+    })
     this.#leftovers = new Leftovers({ runtimeRoot: store.root, clock })
     this.#boot = new Boot(store.root)
     const mounts = capabilities.files !== 'host' && !ordinaryIdentity()

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { AddressRange } from '../../../../shared/api/services/address-range.ts'
-import { LINK_PREFIX } from '../../network/node-network.ts'
+import { writeFileSync } from 'node:fs'
+import type { AddressRange } from '../../../../shared/api/services/address-range.ts'
+import { LINK_PREFIX, machineRoutes } from '../../../../shared/network/machine-routes.ts'
 
 /** The name of the machine's end of the link to a node's network, by the node's folder: two nodes have two. */
 export const linkName = (root: string): string =>
@@ -26,12 +26,6 @@ export function forwardFrom(name: string): void {
   }
 }
 
-export interface Route {
-  device: string
-  network: AddressRange
-  metric: number
-}
-
 /** Returns the number of a cluster, which the routes to its Services carry in their metrics. */
 export const ownerOf = (cluster: string): number =>
   createHash('sha256').update(cluster).digest().readUInt32BE() >>> (32 - OWNER_BITS)
@@ -46,32 +40,3 @@ export function whyNoServices(range: AddressRange, owner: number, routes = machi
   const other = routes.find(({ network, metric }) => network.overlaps(range) && metric >>> 12 !== owner)
   return other && `the machine has a route to ${other.network.cidr} by ${other.device}`
 }
-
-/** Returns the routes of this machine, without default routes. */
-export function machineRoutes(): Route[] {
-  try {
-    return parseRoutes(readFileSync('/proc/net/route', 'latin1'))
-  } catch {
-    return []
-  }
-}
-
-/** Reads the table of `/proc/net/route`; its addresses are in the order of the processor's bytes, which is little-endian. */
-export function parseRoutes(table: string): Route[] {
-  return table
-    .split('\n')
-    .slice(1)
-    .map((line) => line.split('\t'))
-    .flatMap(([device = '', to = '', , , , , metric = '', mask = '']) => {
-      const bits = [...BigInt(`0x${mask || 0}`).toString(2)].filter((bit) => bit === '1').length
-      return bits === 0
-        ? []
-        : [{ device, network: new AddressRange(`${addressOf(to)}/${bits}`), metric: Number(metric) }]
-    })
-}
-
-const addressOf = (hex: string): string =>
-  (hex.match(/../g) ?? [])
-    .reverse()
-    .map((byte) => Number.parseInt(byte, 16))
-    .join('.')

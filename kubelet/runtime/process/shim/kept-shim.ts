@@ -7,7 +7,7 @@ export interface KeptShimOptions {
   clock: Clock
   /** The supervisor starts the shim, and restarts it. */
   supervised: boolean
-  /** As for {@link connectShim}. */
+  /** Names the folder of the nodes with which the shim shares a user namespace, should it need one. */
   neighbours?: string
   listener: ShimListener
   warn(message: string): void

@@ -1,0 +1,5 @@
+/** Labels a node whose pods have networks of their own with `pod`. */
+export const NETWORK_LABEL = 'kubestage.dev/network'
+
+/** Labels it with the name of the link by which its machine reaches these networks, where it does. */
+export const LINK_LABEL = 'kubestage.dev/network-link'
