@@ -5,6 +5,8 @@ export interface ImageLimits {
   entries: number
   /** Bytes of one layer when it is unpacked. */
   bytes: number
+  /** Limits the bytes of all extended attributes of one layer. */
+  attributeBytes: number
   /** Bytes that a compressed byte may become, on average. */
   ratio: number
   /** The ratio counts from so many unpacked bytes on. */
@@ -21,6 +23,7 @@ export const imageLimits: ImageLimits = {
   layers: 500,
   entries: 2_000_000,
   bytes: 64 * 1024 * MiB,
+  attributeBytes: 16 * MiB,
   ratio: 200,
   ratioFrom: 512 * MiB,
   documentBytes: 4 * MiB,

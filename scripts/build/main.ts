@@ -11,7 +11,7 @@ import { bundlePage } from './page.ts'
 import { writeTypes } from './types.ts'
 
 const [folder = 'dist'] = process.argv.slice(2)
-const data = ['openapi/data/**/*.json', 'kubelet/runtime/process/{network,shim}/*.pl', 'cluster/supervisor/*.pl']
+const data = ['openapi/data/**/*.json', 'kubelet/**/*.pl', 'cluster/supervisor/*.pl']
 
 rmSync(folder, { recursive: true, force: true })
 const outputs = { ...(await bundle(folder, notBundled)), ...(await bundlePage(folder)) }

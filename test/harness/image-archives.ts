@@ -17,7 +17,29 @@ export async function tarOf(entries: readonly Entry[]): Promise<Buffer> {
   archive.finalize()
   const chunks: Buffer[] = []
   for await (const chunk of archive as AsyncIterable<Buffer>) chunks.push(chunk)
-  return Buffer.concat(chunks)
+  return withPaxHeaders(Buffer.concat(chunks))
+}
+
+/** Makes PAX headers of the files `pax-x` (of the next entry) and `pax-g` (of all): the library writes none with bytes. */
+function withPaxHeaders(archive: Buffer): Buffer {
+  for (let at = 0; at < archive.length && archive[at]; ) {
+    const [, type] = /^pax-([xg])\0/.exec(archive.toString('latin1', at, at + 6)) ?? []
+    if (type) {
+      const header = archive.subarray(at, at + 512)
+      header.write(type, 156)
+      header.write('        ', 148)
+      header.write(
+        `${header
+          .reduce((sum, byte) => sum + byte)
+          .toString(8)
+          .padStart(6, '0')}\0 `,
+        148,
+      )
+    }
+    const size = Number.parseInt(archive.toString('latin1', at + 124, at + 135), 8)
+    at += 512 + Math.ceil(size / 512) * 512
+  }
+  return archive
 }
 
 export const file = (name: string, content: string | Buffer, more: Omit<Entry, 'name'> = {}): Entry => ({

@@ -1,9 +1,10 @@
-import { extract, type Header } from 'tar-stream'
+import { extract, type Header as TarHeader } from 'tar-stream'
 import { nextRoom } from '../../../shared/http/drained.ts'
 import { BadImage } from '../bad-image.ts'
 import type { Chunks } from '../chunks.ts'
+import { type Attribute, PaxAttributes } from './attributes.ts'
 
-export type { Header }
+export type Header = TarHeader & { attributes?: readonly Attribute[] }
 
 /**
  * Visits the entries of a tar archive one after the other; what a visitor does not read of an entry is skipped. Throws
@@ -15,6 +16,7 @@ export async function eachEntry(
   visit: (header: Header, content: Chunks) => Promise<void> | void,
 ): Promise<void> {
   const archive = extract()
+  const pax = new PaxAttributes(archive)
   let broken: unknown
   const fed = feed(chunks, archive).catch((error: unknown) => {
     broken = error
@@ -22,7 +24,8 @@ export async function eachEntry(
   })
   try {
     for await (const entry of archive) {
-      await visit(entry.header, entry as Chunks)
+      const attributes = pax.take(entry.header)
+      await visit(attributes ? { ...entry.header, attributes } : entry.header, entry as Chunks)
       entry.resume()
     }
   } catch (error) {

@@ -20,7 +20,9 @@ import {
 import { BadImage, shown } from '../bad-image.ts'
 import type { Chunks } from '../chunks.ts'
 import type { ImageLimits } from '../limits.ts'
+import type { Attribute } from './attributes.ts'
 import type { Header } from './entries.ts'
+import { setAttributes } from './set-attributes.ts'
 import { partsOf, TreePaths } from './tree-paths.ts'
 
 /** Says what of a layer its files alone do not say. Paths count from the root, without a slash in front. */
@@ -50,6 +52,8 @@ export class TreeWriter {
   readonly #limits: ImageLimits
   readonly #implied = new Set<string>()
   readonly #times = new Map<string, Date>()
+  readonly #attributes = new Map<string, readonly Attribute[]>()
+  #attributeBytes = 0
   readonly #facts: LayerFacts = { removed: [], opaque: [], implied: [], bytes: 0, entries: 0 }
 
   constructor(folder: string, limits: ImageLimits) {
@@ -87,6 +91,7 @@ export class TreeWriter {
 
   /** Sets what can be set only after the last entry. */
   finish(): LayerFacts {
+    setAttributes([...this.#attributes].map(([path, attributes]) => [this.#paths.at(path), attributes]))
     for (const [path, time] of [...this.#times].reverse()) utimesSync(this.#paths.at(path), time, time)
     return { ...this.#facts, implied: [...this.#implied] }
   }
@@ -111,6 +116,7 @@ export class TreeWriter {
     // An ordinary user who writes into the folder, or removes it, needs these rights.
     chmodSync(place, isRoot ? mode : mode | 0o700)
     this.#times.set(path, timeOf(header))
+    this.#keepAttributes(path, header)
   }
 
   async #addFile(path: string, header: Header, content: Chunks): Promise<void> {
@@ -129,6 +135,17 @@ export class TreeWriter {
     } finally {
       closeSync(file)
     }
+    this.#keepAttributes(path, header)
+  }
+
+  /** A change of the owner would remove what a program may do, so they are set last. */
+  #keepAttributes(path: string, { attributes = [] }: Header): void {
+    if (attributes.length === 0) return
+    for (const { name, value } of attributes) this.#attributeBytes += name.length + value.length
+    const { attributeBytes } = this.#limits
+    if (this.#attributeBytes > attributeBytes)
+      throw new BadImage(`a layer has more than ${attributeBytes} bytes of extended attributes`)
+    this.#attributes.set(path, attributes)
   }
 
   #addSymlink(path: string, header: Header): void {
@@ -160,11 +177,12 @@ export class TreeWriter {
     const found = lstatSync(this.#paths.at(path), { throwIfNoEntry: false })
     if (!found) return
     rmSync(this.#paths.at(path), { recursive: true })
+    this.#attributes.delete(path)
     if (!found.isDirectory()) return
     this.#paths.forget()
     const isGone = (folder: string): boolean => folder === path || folder.startsWith(`${path}/`)
-    for (const folder of [...this.#implied]) if (isGone(folder)) this.#implied.delete(folder)
-    for (const folder of [...this.#times.keys()]) if (isGone(folder)) this.#times.delete(folder)
+    for (const gone of [this.#implied, this.#times, this.#attributes])
+      for (const folder of [...gone.keys()]) if (isGone(folder)) gone.delete(folder)
   }
 }
 

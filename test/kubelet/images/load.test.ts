@@ -1,4 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import {
+  chmodSync,
+  chownSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -364,3 +367,120 @@ t.test('owners are kept where root loads', { skip: isRoot ? false : 'needs root'
   t.match(statSync(join(place, 'home')), { uid: 7, gid: 8 })
   t.match(statSync(join(place, 'home/x')), { uid: 1000, gid: 1001 })
 })
+
+const xattr = (name: string, value: string | Buffer, record = `SCHILY.xattr.${name}`): Buffer => {
+  const rest = Buffer.concat([Buffer.from(` ${record}=`), Buffer.from(value), Buffer.from('\n')])
+  let length = rest.length
+  while (`${length}`.length + rest.length !== length) length = `${length}`.length + rest.length
+  return Buffer.concat([Buffer.from(`${length}`), rest])
+}
+/** What archives have in front of an entry with extended attributes. */
+const attributesOf = (...records: Buffer[]): Entry => file('pax-x', Buffer.concat(records))
+
+/** Names and values, in hex, of a file's extended attributes. */
+function attributesAt(path: string): Record<string, string> {
+  const numbers = process.arch === 'x64' ? [194, 191] : [12, 9] // llistxattr, lgetxattr
+  const script = String.raw`my ($list, $get, $path) = @ARGV; my $names = "\0" x 4096; my $n = syscall($list + 0, $path, $names, 4096);
+    for my $name (split /\0/, substr($names, 0, $n)) { my $value = "\0" x 70000; my $size = syscall($get + 0, $path, $name, $value, 70000);
+    print "$name ", unpack('H*', substr($value, 0, $size)), "\n" }`
+  const { stdout } = spawnSync('perl', ['-e', script, ...numbers.map(String), path], { encoding: 'utf8' })
+  return Object.fromEntries(stdout.split('\n').flatMap((line) => (line ? [line.split(' ')] : [])))
+}
+const maySetUid = Buffer.from('0100000280000000000000000000000000000000', 'hex') // cap_setuid=ep
+
+t.test(
+  'extended attributes',
+  { skip: process.platform === 'linux' && isRoot ? false : 'needs Linux, and root' },
+  async (t) => {
+    const load = async (t: Test, entries: Entry[], limits = imageLimits): Promise<(name: string) => string> => {
+      const bytes = await tarOf(entries)
+      async function* chunks() {
+        yield bytes
+      }
+      const place = scratch(t)
+      chmodSync(place, 0o755)
+      writeFileSync(join(place, 'canary'), 'alive')
+      try {
+        await unpackLayer(chunks(), join(place, 'layer'), { limits })
+      } finally {
+        t.same(attributesAt(join(place, 'canary')), {})
+      }
+      return (name) => join(place, 'layer', 'fs', name)
+    }
+    const bytes = Buffer.from([0xff, 0, 0x0a, 0xc0, 0x3d])
+
+    t.test('capabilities and attributes of users are kept, byte by byte', async (t) => {
+      const at = await load(t, [
+        attributesOf(xattr('security.capability', maySetUid), xattr('user.a=b', 'x'), xattr('user.raw', bytes)),
+        file('bin/su', '', { uid: 7, gid: 8, mode: 0o755 }),
+        link('bin/same', 'bin/su'),
+        attributesOf(xattr('user.of', 'a folder')),
+        folder('etc'),
+        file('plain', ''),
+      ])
+      const capability = maySetUid.toString('hex')
+      // The first `=` ends the name of a record.
+      const kept = { 'security.capability': capability, 'user.a': '623d78', 'user.raw': bytes.toString('hex') }
+      t.same(attributesAt(at('bin/su')), kept)
+      t.same(attributesAt(at('bin/same')), kept)
+      t.same(attributesAt(at('etc')), { 'user.of': Buffer.from('a folder').toString('hex') })
+      t.same(attributesAt(at('plain')), {}, 'they are those of one entry')
+    })
+
+    t.test('others are left out', async (t) => {
+      const odd = ['trusted.overlay.opaque', 'user.overlay.opaque', 'security.selinux', 'system.posix_acl_access', '']
+      const at = await load(t, [
+        attributesOf(
+          ...odd.map((name) => xattr(name, 'y')),
+          xattr('user.good', ''),
+          Buffer.from('99 SCHILY.xattr.user.x='),
+        ),
+        file('a', ''),
+        file('pax-g', xattr('user.of', 'all')),
+        file('b', ''),
+        attributesOf(xattr('user.first', '1')),
+        file('c', ''),
+        file('c', 'again'),
+        attributesOf(xattr('user.x', '1')),
+        file('d/e', ''),
+        symlink('d', '../..'),
+      ])
+      t.same(attributesAt(at('a')), { 'user.good': '' }, 'a damaged record ends the list')
+      for (const name of ['b', 'c']) t.same(attributesAt(at(name)), {}, name)
+      t.same(attributesAt(at('d')), {}, 'a link in the place of a folder is not followed')
+    })
+
+    t.test('what no kernel takes is refused', async (t) => {
+      const bad: Record<string, [Buffer[], RegExp]> = {
+        'a long value': [[xattr('user.a', Buffer.alloc(70_000))], /"user.a" of 70000 bytes; the kernel takes 65536/],
+        'a long name': [[xattr(`user.${'a'.repeat(300)}`, '')], /a name that no file system takes/],
+        'no name': [[xattr('user.', '')], /"user.", a name that no file system takes/],
+        'a zero in the name': [[xattr('user.a\0b', '')], /a name that no file system takes/],
+        'many bytes': [
+          Array.from({ length: 3 }, (_, n) => xattr(`user.${n}`, Buffer.alloc(400))),
+          /more than 1000 bytes of/,
+        ],
+        'a header of 5 MiB': [[xattr('user.a', Buffer.alloc(5 * 2 ** 20))], /not a valid tar archive: Header exceeds/],
+      }
+      const limits = { ...imageLimits, attributeBytes: 1000 }
+      for (const [what, [records, message]] of Object.entries(bad))
+        await t.rejects(load(t, [attributesOf(...records), file('a', '')], limits), { message }, what)
+    })
+
+    t.test('an ordinary user goes without those that are root’s', async (t) => {
+      const at = await load(t, [file('own', '')])
+      chownSync(at('own'), 65_534, 65_534)
+      const value = (name: string, hex: string) => `{ name: '${name}', value: Buffer.from('${hex}', 'hex') }`
+      const all = [value('security.capability', maySetUid.toString('hex')), value('user.a', '01')]
+      const module = join(import.meta.dirname, '../../../kubelet/images/unpack/set-attributes.ts')
+      const code = `import { setAttributes } from '${module}'; setAttributes([['${at('own')}', [${all.join()}]]])`
+      const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath]
+      chmodSync(dirname(dirname(at('own'))), 0o755)
+      const { status, stderr } = spawnSync('setpriv', [...nobody, '--input-type=module', '-e', code], {
+        encoding: 'utf8',
+      })
+      t.equal(status, 0, stderr)
+      t.same(attributesAt(at('own')), { 'user.a': '01' })
+    })
+  },
+)
