@@ -69,7 +69,7 @@ export class ImagePuller {
       tell('Warning', 'Failed', `Failed to pull image "${image}": ${message}`)
       this.#backoff.next(key, clock.now(), clock.now())
       this.#lastErrors.set(key, `${reason}: ${message}`)
-      throw new StartFailure({ reason, message, retryAtMs: this.#backoff.waitUntil(key, clock.now()) })
+      throw new StartFailure({ reason, message })
     } finally {
       attempt.end()
     }
@@ -90,11 +90,7 @@ export class ImagePuller {
     const message = `Back-off pulling image "${image}"`
     tell('Normal', 'BackOff', message)
     const why = this.#lastErrors.get(key)
-    throw new StartFailure({
-      reason: 'ImagePullBackOff',
-      message: why ? `${message}: ${why}` : message,
-      retryAtMs: untilMs,
-    })
+    throw new StartFailure({ reason: 'ImagePullBackOff', message: why ? `${message}: ${why}` : message })
   }
 
   #forget(prefix: string): void {
