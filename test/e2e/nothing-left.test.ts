@@ -152,7 +152,8 @@ async function startAt(t: Test, { flags, isOrdinary }: Level): Promise<Stage> {
   writeFileSync(archive, await tarOf(savedEntries({ name: image, layers, config: { Env: ['PATH=/bin'] } })))
   const load = kubestage('image', 'load', archive)
   if ((await load.ended) !== 0) throw new Error(load.output())
-  const client = createRestClient({ ...(await loadKubeconfig(join(stateDir, 'kubeconfig'))), clock: realClock })
+  const access = await loadKubeconfig(join(stateDir, 'kubeconfig'))
+  const client = createRestClient({ ...access, clock: realClock, requestTimeoutMs: patience.timeoutMs })
   t.teardown(() => client.close())
   return { stateDir, client, command }
 }
