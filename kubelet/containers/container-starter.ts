@@ -213,7 +213,8 @@ export class ContainerStarter {
   #tellNotApplied(request: StartRequest, wanted: Pick<WantedRights, 'ofImage' | 'seccomp' | 'user'>): NotApplied[] {
     const { events, runtime, strict } = this.#options
     const { pod, container } = request
-    const missing = notApplied({ pod, container, ...wanted }, runtime.capabilities())
+    const refusedPorts = runtime.network?.refusedPorts.filter(({ podUid }) => podUid === pod.metadata.uid)
+    const missing = notApplied({ pod, container, refusedPorts, ...wanted }, runtime.capabilities())
     const messages = missing.map(({ message }) => message)
     if (strict && missing.length > 0)
       this.#fail(request, `refused by --strict: ${messages.join('; ')}`, 'CreateContainerConfigError')

@@ -1,5 +1,6 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { RuntimeCapabilities, SeccompChoice, WantedUser } from '../runtime/container-runtime.ts'
+import type { RefusedPort } from '../runtime/network/node-network.ts'
 
 /** Names something that a container asks for and this node cannot give. */
 export interface NotApplied {
@@ -13,6 +14,8 @@ export interface WantedRights {
   container: Container
   /** The container has the files of an image. */
   ofImage: boolean
+  /** Lists the host ports of the pod that this machine does not open. */
+  refusedPorts?: readonly RefusedPort[]
   user?: WantedUser
   seccomp?: SeccompChoice
 }
@@ -21,7 +24,7 @@ export interface WantedRights {
 export const notApplied = (wanted: WantedRights, node: RuntimeCapabilities): NotApplied[] =>
   checks.flatMap((check) => check(wanted, node) ?? [])
 
-type Check = (wanted: WantedRights, node: RuntimeCapabilities) => NotApplied | undefined
+type Check = (wanted: WantedRights, node: RuntimeCapabilities) => NotApplied | NotApplied[] | undefined
 
 const seccompCheck: Check = ({ seccomp, container }, node) => {
   if (!seccomp || node.seccomp === 'always') return undefined
@@ -71,4 +74,19 @@ const limitsCheck: Check = ({ container }, { limits = [] }) => {
   return { message: `limits of ${missing.join(' and ')} are not applied: see --limits of the kubelet` }
 }
 
-const checks: readonly Check[] = [seccompCheck, userCheck, hostUsersCheck, privilegedCheck, readOnlyCheck, limitsCheck]
+const hostPortCheck: Check = ({ container: { ports = [] }, refusedPorts = [] }) =>
+  refusedPorts
+    .filter((refused) =>
+      ports.some(({ hostPort, protocol = 'TCP' }) => hostPort === refused.port && protocol === refused.protocol),
+    )
+    .map(({ why }) => ({ event: 'HostPortNotApplied', message: why }))
+
+const checks: readonly Check[] = [
+  seccompCheck,
+  userCheck,
+  hostUsersCheck,
+  privilegedCheck,
+  readOnlyCheck,
+  limitsCheck,
+  hostPortCheck,
+]

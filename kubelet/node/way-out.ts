@@ -1,7 +1,9 @@
 import type { Socket } from 'node:net'
+import { ANY_IP } from '../../shared/api/pods/host-ports.ts'
 import { AddressRange } from '../../shared/api/services/address-range.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import { type NodeNetwork, type Served, TAKEN } from '../runtime/network/node-network.ts'
+import { machineAddresses } from '../runtime/network/machine-addresses.ts'
+import { type NodeNetwork, type RefusedPort, type Served, TAKEN } from '../runtime/network/node-network.ts'
 import { dialOut, passOn } from '../runtime/network/pass-on.ts'
 
 export interface WayOutOptions {
@@ -32,7 +34,8 @@ export async function serveWayOut({ network, clock, services, warn }: WayOutOpti
     const { localAddress: host = '', localPort: port = 0 } = socket
     if (open === MOST || host === node) return void socket.resetAndDestroy()
     open++
-    void passOn(socket, dialOut({ host, port }, { clock, timeoutMs: CONNECT_MS })).then(() => open--)
+    const dialed = dialRefused(network, host, port) ?? dialOut({ host, port }, { clock, timeoutMs: CONNECT_MS })
+    void passOn(socket, dialed).then(() => open--)
   }
   const served = await network.take({ host: node, port: PORT }, pass)
   network
@@ -41,6 +44,14 @@ export async function serveWayOut({ network, clock, services, warn }: WayOutOpti
       warn(error, 'pods do not reach addresses outside of the cluster: that needs nft of the package nftables'),
     )
   return served
+}
+
+/** Connects to the pod whose host port of this machine is meant, where the machine itself does not open that. */
+function dialRefused(network: NodeNetwork, host: string, port: number): Promise<Socket> | undefined {
+  const isMeant = ({ ip, ...at }: RefusedPort): boolean =>
+    at.port === port && at.protocol !== 'UDP' && (ip === ANY_IP ? machineAddresses().includes(host) : ip === host)
+  const refused = network.refusedPorts.find(isMeant)
+  return refused && network.connect({ host: refused.podIP, port: refused.containerPort, timeoutMs: CONNECT_MS })
 }
 
 /** They are asked after those of Services, when the address of a pod stands in the place of a cluster IP. */

@@ -147,7 +147,7 @@ t.test('an ordinary user', async (t) => {
   t.match(run(['get', '--raw', '/apis/example.io/v1/things']), '"url":"/apis/example.io/v1/things', 'an API in a pod')
   const asking = pod('asks', ['sleep', '1000'])
   Object.assign(asking.spec, { hostUsers: false, securityContext: { runAsUser: 1000 } })
-  const low = pod('low', ['sleep', '1000'])
+  const low = pod('low', [process.execPath, '-e', server])
   Object.assign(low.spec.containers[0]!, { ports: [{ containerPort: 80, hostPort: 80 }] })
   run(['apply', '-f', '-'], { apiVersion: 'v1', kind: 'List', items: [asking, low] })
   const told = () => run(['get', 'events', '-o', 'jsonpath={range .items[*]}{.reason}: {.message}{"\\n"}{end}'])
@@ -155,7 +155,14 @@ t.test('an ordinary user', async (t) => {
   for (const event of [/UserNotApplied: user 1000 not applied/, /HostUsersNotApplied: hostUsers: false/])
     await until(() => event.test(told()), { what })
   if (firstFreePort() > 80)
-    await until(() => /host port 80 .*sysctl net.ipv4.ip_unprivileged_port_start=80 as root/.test(told()), { what })
+    await until(() => /HostPortNotApplied: host port 80 .*kubectl port-forward to port 80; run sysctl/.test(told()), {
+      what,
+    })
+  const hostIP = run(['get', 'pod', 'low', '-o', 'jsonpath={.status.hostIP}'])
+  const atHost = () => asked(ask.replace('web:8080', hostIP))
+  await until(() => atHost() === '200', { what: 'pods to reach a host port that the machine does not open' })
+  run(['delete', 'pod', 'low', '--now'])
+  t.not(atHost(), '200', 'the port is closed with its pod')
   const spec = { podSelector: { matchLabels: { app: 'web' } } }
   const policy = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name: 'deny' }, spec }
   run(['apply', '-f', '-'], policy)

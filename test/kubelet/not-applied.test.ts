@@ -2,7 +2,7 @@
 import t from 'tap'
 import { notApplied, type WantedRights } from '../../kubelet/containers/not-applied.ts'
 import type { RuntimeCapabilities } from '../../kubelet/runtime/container-runtime.ts'
-import { whyRefused } from '../../kubelet/runtime/process/network/port-refused.ts'
+import { whyKept, whyRefused } from '../../kubelet/runtime/process/network/port-refused.ts'
 import type { Container, PodSpec } from '../../shared/api/types.ts'
 
 const root: RuntimeCapabilities = {
@@ -55,16 +55,26 @@ t.test('what is not applied', async (t) => {
   t.same(notApplied(cannotGain, plain), [])
 })
 
-t.test('a host port that is refused says how to get it', async (t) => {
-  const error = (code: string) => Object.assign(new Error(`listen ${code}`), { code })
+t.test('a host port that this machine does not open', async (t) => {
+  const port = (port: number, protocol = 'TCP') => ({ ip: '0.0.0.0', protocol, port, containerPort: 8080 })
+  const kept =
+    'host port 80 is not opened on this machine, which keeps ports below 1024 for root; ' +
+    'pods reach it, and this machine by kubectl port-forward to port 8080; ' +
+    'run sysctl net.ipv4.ip_unprivileged_port_start=80 as root, or choose a hostPort from 1024 on'
+  t.equal(whyKept(port(80), 1024), kept)
+  t.notMatch(whyKept(port(53, 'UDP'), 1024), 'pods reach it', 'UDP does not lead out of pods')
   t.equal(
-    whyRefused(80, error('EACCES'), 1024),
-    'host port 80 cannot be opened: the kernel keeps ports below 1024 for root; ' +
-      'run sysctl net.ipv4.ip_unprivileged_port_start=80 as root, or choose a hostPort from 1024 on',
-  )
-  t.equal(
-    whyRefused(8080, error('EADDRINUSE'), 1024),
+    whyRefused(8080, Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE' })),
     'host port 8080 cannot be opened: another program of this machine has it',
   )
-  t.equal(whyRefused(8080, error('EACCES'), 1024), 'host port 8080 cannot be opened: listen EACCES')
+  t.equal(whyRefused(8080, new Error('listen EACCES')), 'host port 8080 cannot be opened: listen EACCES')
+
+  const refusedPorts = [{ ...port(80), podUid: 'a', podIP: '10.1.0.9', why: kept }]
+  const withPort = (hostPort: number, protocol?: string) => ({
+    ...wanted({ ports: [{ containerPort: 8080, hostPort, ...(protocol && { protocol }) }] }),
+    refusedPorts,
+  })
+  t.same(notApplied(withPort(80), root), [{ event: 'HostPortNotApplied', message: kept }])
+  t.same(notApplied(withPort(80, 'UDP'), root), [], 'one of another protocol is another port')
+  t.same(notApplied({ ...wanted({}), refusedPorts }, root), [], 'only the container that has the port says it')
 })

@@ -1,5 +1,6 @@
 import type { Socket as DatagramSocket } from 'node:dgram'
 import type { Socket } from 'node:net'
+import type { HostPort } from '../../../shared/api/pods/host-ports.ts'
 
 /**
  * The network of a node whose pods have a network of their own each. It is not the machine's: what the kubelet sends
@@ -38,6 +39,8 @@ export interface NodeNetwork {
   forgetStale(flows: readonly Flow[]): Promise<void>
   /** Resolves to all sets of these rules, as JSON of nft. */
   listSets(): Promise<string>
+  /** Lists the host ports that this machine keeps for root. They are not opened, but still lead pods to their pod. */
+  readonly refusedPorts: readonly RefusedPort[]
   /** Pods whose networks are here, by address. */
   readonly pods: ReadonlyMap<string, NetworkedPod>
   /** The containers of a pod start when this has resolved for it; its network is there. */
@@ -53,6 +56,13 @@ export interface NetworkedPod {
   name: string
   podUid: string
   ip: string
+}
+
+/** Names a host port of a pod that this machine does not open, and says why. */
+export interface RefusedPort extends HostPort {
+  podUid: string
+  podIP: string
+  why: string
 }
 
 /** Names the ends of the link between node and machine, and the range of pods' addresses, which has both. */

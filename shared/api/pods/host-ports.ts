@@ -9,7 +9,7 @@ export interface HostPort {
   containerPort: number
 }
 
-const ANY_IP = '0.0.0.0'
+export const ANY_IP = '0.0.0.0'
 
 export const hostPortsOf = ({ spec }: { spec: { containers: Pick<Container, 'ports'>[] } }): HostPort[] =>
   spec.containers

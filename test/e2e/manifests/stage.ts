@@ -51,6 +51,27 @@ export class Stage {
     return stage
   }
 
+  get isRoot(): boolean {
+    return this.who === 'root'
+  }
+
+  /** Gets the page at a port of a pod as this machine does it: by kubectl port-forward. */
+  async forwarded(t: Test, namespace: string, pod: string, port: number): Promise<string> {
+    const words = [
+      `--kubeconfig=${join(this.stateDir, 'kubeconfig')}`,
+      'port-forward',
+      '-n',
+      namespace,
+      pod,
+      `:${port}`,
+    ]
+    const forward = startProgram(t, words, { node: this.kubectlFile })
+    await forward.printed('Forwarding from 127.0.0.1:', 30_000)
+    const [, local] = /127\.0\.0\.1:(\d+)/.exec(forward.output()) ?? []
+    const answer = await fetch(`http://127.0.0.1:${local}/`)
+    return `${answer.status} ${await answer.text()}`
+  }
+
   /** Loads the images that a manifest names. */
   async loadImagesOf(t: Test, manifest: string): Promise<void> {
     for (const [, name] of readFileSync(manifest, 'utf8').matchAll(/^[\s-]*image: "?([^"\s]+)/gm)) {

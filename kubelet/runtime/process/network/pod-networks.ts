@@ -12,6 +12,7 @@ import {
   type NetworkPlace,
   type NodeNetwork,
   type NodePlace,
+  type RefusedPort,
   type Served,
   TAKEN,
 } from '../../network/node-network.ts'
@@ -70,6 +71,10 @@ export class PodNetworks implements NodeNetwork {
   get place(): NodePlace | undefined {
     const range = this.#range
     return range && { node: range.at(0), machine: machineAddress(range), range: range.cidr }
+  }
+
+  get refusedPorts(): readonly RefusedPort[] {
+    return this.#hostPorts.refused
   }
 
   /** Builds the bridge of pods with addresses of this range. Resolves to those that no pod may have. */

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { HostPort } from '../../../../shared/api/pods/host-ports.ts'
 
 const setting = '/proc/sys/net/ipv4/ip_unprivileged_port_start'
 
@@ -11,11 +12,16 @@ export function firstFreePort(): number {
   }
 }
 
-/** Says why a port of the machine cannot be opened, and how to get it where the kernel keeps it for root. */
-export function whyRefused(port: number, error: NodeJS.ErrnoException, first = firstFreePort()): string {
-  const what = `host port ${port} cannot be opened`
-  if (error.code === 'EADDRINUSE') return `${what}: another program of this machine has it`
-  if (error.code !== 'EACCES' || port >= first) return `${what}: ${error.message}`
+/** Says why a port of the machine cannot be opened. */
+export function whyRefused(port: number, { code, message }: NodeJS.ErrnoException): string {
+  const why = code === 'EADDRINUSE' ? 'another program of this machine has it' : message
+  return `host port ${port} cannot be opened: ${why}`
+}
+
+/** Says why this machine does not open a port, from where it is reached, and how to get it. */
+export function whyKept({ port, protocol, containerPort }: HostPort, first: number): string {
+  const reached =
+    protocol === 'UDP' ? '' : `; pods reach it, and this machine by kubectl port-forward to port ${containerPort}`
   const how = `run sysctl net.ipv4.ip_unprivileged_port_start=${port} as root, or choose a hostPort from ${first} on`
-  return `${what}: the kernel keeps ports below ${first} for root; ${how}`
+  return `host port ${port} is not opened on this machine, which keeps ports below ${first} for root${reached}; ${how}`
 }
