@@ -1,7 +1,8 @@
-import { accessSync, constants } from 'node:fs'
 import module from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+
+const { accessSync, constants } = process.getBuiltinModule?.('node:fs') ?? (await import('node:fs'))
 
 /**
  * Lets this process and its children keep their compiled code, which halves the next start: beside the package,

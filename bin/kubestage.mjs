@@ -1,12 +1,11 @@
 #!/usr/bin/env node
 // Plain JavaScript that old Nodes understand, too: it finds the right Node and the program, and does nothing else.
-import { spawn } from 'node:child_process'
-import { existsSync, fstatSync } from 'node:fs'
-import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { useCompileCache } from './compile-cache.mjs'
 
+/** An import would load the streams of files, too. */
+const { existsSync, fstatSync } = process.getBuiltinModule?.('node:fs') ?? (await import('node:fs'))
 /** What the sources are written for, and tested with most. What is built of them works from `oldest` on. */
 const preferred = 26
 const oldest = '22.19'
@@ -63,6 +62,7 @@ function becomeGuarded(guardian) {
 
 /** Each ends with the other, even by SIGKILL: the child sees the end of the pipe, this process sees the child's exit. */
 async function launch([command, ...args]) {
+  const [{ spawn }, { constants }] = await Promise.all([import('node:child_process'), import('node:os')])
   const child = spawn(command, args, {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     env: { ...process.env, KUBESTAGE_LAUNCHER_FD: '3' },

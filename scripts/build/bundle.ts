@@ -1,7 +1,7 @@
+import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
-import { compiledAtOnce } from './compiled-at-once.ts'
 
 /** What is started or imported by name. */
 const programs = [
@@ -15,57 +15,8 @@ const programs = [
   'library/index.ts',
 ]
 
-/**
- * What a program may well never load, or only later, and which is large: a file of its own. Whatever else is imported
- * late is in the same file as its importer, and runs late: each file takes half a millisecond, and what is not run
- * takes nothing.
- */
-const large = [
-  'cluster/cluster.ts',
-  'cli/cluster/up.ts',
-  'cli/cluster/wants-guardian.ts',
-  'cli/programs/apiserver.ts',
-  'cli/programs/controllers.ts',
-  'cli/programs/kubelet.ts',
-  'cli/programs/run-kubelet.ts',
-  'cli/join/index.ts',
-  'cli/rehearse/index.ts',
-  'cli/demo/index.ts',
-  'cli/storage/index.ts',
-  'library/start-cluster.ts',
-  'shared/config/schema-mistakes.ts', // and with it ajv
-  'apiserver/http/node-http2/connection.ts',
-  'cluster/supervisor/local-etcd.ts',
-  'controllers/index.ts',
-  'controllers/elected.ts',
-  'kubelet/actions/grpc.ts', // and with it HTTP/2, 6 MB
-  'kubelet/http/app.ts', // and with it Fastify, 7 MB
-  'kubelet/http/streaming/serve-stream.ts',
-  'apiserver/storage/sqlite/sqlite.ts',
-  'apiserver/storage/etcd/open.ts',
-  'apiserver/webhook-client/connections.ts', // and with it undici
-  'apiserver/http/plugins/extension.ts', // and with it the compilers of schemas
-]
-
-/** Files of `large` that commands load without a server. */
-const withoutServer = [
-  'cluster/cluster.ts',
-  'cli/cluster/wants-guardian.ts',
-  'cli/programs/kubelet.ts',
-  'cli/join/index.ts',
-  'cli/rehearse/index.ts',
-  'cli/storage/index.ts',
-  'shared/config/schema-mistakes.ts',
-  'cluster/supervisor/local-etcd.ts',
-  'apiserver/storage/sqlite/sqlite.ts',
-  'apiserver/storage/etcd/open.ts',
-]
-
-/** What a program has loaded before a file of `large`: itself, or the server. */
-function loadedFirst(program: string, file: string): string {
-  if (program === 'library/index.ts') return 'library/start-cluster.ts'
-  return program !== 'cli/main.ts' || withoutServer.includes(file) ? program : 'cluster/cluster.ts'
-}
+/** A program that runs other code for each of its words keeps what is compiled for each of them. */
+const commandOf: Readonly<Record<string, string>> = { 'cli/main.ts': 'process.argv[2]' }
 
 /** Packages that are loaded as they are installed; all others become part of the programs. */
 export const notBundled: readonly string[] = ['re2js', '@kubernetes/client-node']
@@ -86,57 +37,59 @@ function late(name: string, module: string, member?: string): string {
   return `${name} = (...args) => require('${module}')${member ? `.${member}` : ''}(...args)`
 }
 
+interface SharedPackage {
+  /** Names what our sources import. */
+  exports: readonly string[]
+  contents: string
+}
+
 /**
- * Packages that are large and that several programs have: one file for all. It exports what our sources import.
- * undici's own entry would load fetch and WebSocket as well.
+ * Packages that are large and that several programs have: one file for all. undici's own entry would load fetch and
+ * WebSocket as well.
  */
-const sharedPackages: Readonly<Record<string, string>> = {
-  fastify: `import fastify from 'fastify'\nexport default fastify\nexport const { LogController } = fastify`,
-  undici: `
+const sharedPackages: Readonly<Record<string, SharedPackage>> = {
+  fastify: {
+    exports: ['default', 'LogController'],
+    contents: `import fastify from 'fastify'\nexport default fastify\nexport const { LogController } = fastify`,
+  },
+  undici: {
+    exports: ['Agent', 'EnvHttpProxyAgent', 'Pool', 'request'],
+    contents: `
     import send from 'undici/lib/api/api-request.js'
     export { default as Agent } from 'undici/lib/dispatcher/agent.js'
     export { default as EnvHttpProxyAgent } from 'undici/lib/dispatcher/env-http-proxy-agent.js'
     export { default as Pool } from 'undici/lib/dispatcher/pool.js'
     export const request = ({ origin, pathname, search }, { dispatcher, ...options }) =>
       send.call(dispatcher, { ...options, origin, path: pathname + search })`,
-  '@fastify/ajv-compiler': `export { default } from '@fastify/ajv-compiler'`,
-  '@fastify/fast-json-stringify-compiler': `export { default } from '@fastify/fast-json-stringify-compiler'`,
+  },
+  ...Object.fromEntries(
+    neverUsed.map((name) => [name, { exports: ['default'], contents: `export { default } from '${name}'` }]),
+  ),
 }
 
-const fileOf = (name: string): string => `packages/${name.replace('@', '').replace('/', '-')}.js`
+const fileOf = (name: string): string => `packages/${name.replace('@', '').replace('/', '-')}.cjs`
 
 /**
- * Makes programs of the sources and the packages they are made of, except for those of `external`, in `folder`,
- * each where its source would be, with the files that only it uses beside it.
+ * Makes programs of the sources and the packages they are made of, except for those of `external`, in `folder`. Each
+ * is one file, which bin/program.mjs runs with what V8 has compiled of it, and a module where its source would be.
  */
 export async function bundle(folder: string, external: readonly string[]): Promise<Metafile['outputs']> {
   const common: BuildOptions & { metafile: true } = {
     bundle: true,
-    format: 'esm',
+    format: 'cjs',
     platform: 'node',
     // An older Node than those it works with can still read it, and say so.
     target: 'node20',
     external: [...external],
-    // Packages in CommonJS ask for Node's own modules by `require`, some of them late or never.
-    banner: {
-      js: "import { createRequire as requireFrom } from 'node:module'\nconst require = requireFrom(import.meta.url)",
-    },
     metafile: true,
     logLevel: 'warning',
   }
   const ofPrograms = programs.map((program) => {
     const top = relative(dirname(program), '.')
-    return build({
-      ...common,
-      entryPoints: [program],
-      outdir: join(folder, dirname(program)),
-      entryNames: '[name]',
-      chunkNames: '[name]-[hash]',
-      splitting: true,
-      plugins: [sources(top, (file) => loadedFirst(program, file)), elsewhere(top), leftOut],
-    })
+    const outfile = join(folder, program.replace(/\.ts$/, '.cjs'))
+    return build({ ...common, entryPoints: [program], outfile, plugins: [sources(top), elsewhere(top), leftOut] })
   })
-  const ofPackages = Object.entries(sharedPackages).map(([name, contents]) =>
+  const ofPackages = Object.entries(sharedPackages).map(([name, { contents }]) =>
     build({
       ...common,
       stdin: { contents, resolveDir: '.', sourcefile: name },
@@ -146,8 +99,56 @@ export async function bundle(folder: string, external: readonly string[]): Promi
   )
   const results = await Promise.all([...ofPrograms, ...ofPackages])
   const outputs: Metafile['outputs'] = Object.assign({}, ...results.map(({ metafile }) => metafile.outputs))
-  for (const file of Object.keys(outputs)) writeFileSync(file, compiledAtOnce(inAscii(readFileSync(file, 'utf8'))))
+  const hash = createHash('sha256')
+  const names = new Map<string, string>()
+  for (const file of Object.keys(outputs)) {
+    const text = asFunction(readFileSync(file, 'utf8'))
+    writeFileSync(file, text)
+    hash.update(text)
+    names.set(relative(folder, file), exportedBy(text))
+  }
+  const version = hash.digest('hex').slice(0, 12)
+  for (const program of programs) {
+    const file = join(folder, program.replace(/\.ts$/, '.js'))
+    writeFileSync(file, moduleOf(program, version, names.get(program.replace(/\.ts$/, '.cjs')) ?? ''))
+  }
   return outputs
+}
+
+/** A bundle as bin/program.mjs calls it. */
+const asFunction = (text: string): string =>
+  `(function (exports, require, module, __filename, __dirname, importModule, keepProgram) {${inAscii(withLightImports(withImports(text)))}})`
+
+/** What is not part of the program is imported by bin/program.mjs: a script that imports prints a warning. */
+const withImports = (text: string): string => text.replace(/\bimport\(/g, 'importModule(')
+
+/** esbuild notes the names in code that does not run. */
+const exportedBy = (text: string): string => /^0 && \(module\.exports = \{([^}]*)\}\);$/m.exec(text)?.[1]?.trim() ?? ''
+
+/** `version` changes with the text of any file, so that no program runs what was compiled of another text. */
+function moduleOf(program: string, version: string, names: string): string {
+  const load = `${relative(dirname(program), '.')}/../bin/program.mjs`
+  const place = `new URL('${basename(program, '.ts')}.cjs', import.meta.url)`
+  const exported = names ? `export const { ${names} } = ` : ''
+  const command = commandOf[program] ? `, ${commandOf[program]}` : ''
+  return `import { load } from '${load}'\n${exported}load(${place}, '${version}'${command})\n`
+}
+
+/**
+ * esbuild copies what a module of Node exports for each file that imports it, thousands of properties in all. An object
+ * that inherits them is made once.
+ */
+function withLightImports(text: string): string {
+  const whole = /^var __toESM = [\s\S]*?\n\)\);$/m
+  return text.replace(
+    whole,
+    `var __imported = new Map();
+var __toESM = (mod, isNodeMode) => {
+  if (!isNodeMode && mod && mod.__esModule) return mod;
+  if (!__imported.has(mod)) __imported.set(mod, Object.create(mod, { default: { value: mod, enumerable: true } }));
+  return __imported.get(mod);
+};`,
+  )
 }
 
 /**
@@ -157,50 +158,43 @@ export async function bundle(folder: string, external: readonly string[]): Promi
 const inAscii = (text: string): string =>
   text.replace(/[^\0-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/**
- * `top`: the way from the program's folder to the one of all. Each file of `large` imports what `firstOf` names, which
- * is loaded already, so that esbuild puts all that this needs into one file. Otherwise it makes a file for each set of
- * large files that share something: a start read a hundred.
- */
-function sources(top: string, firstOf: (file: string) => string): Plugin {
+/** A source finds the files beside it from wherever its code went to. `top`: the way from there to the folder of all. */
+function sources(top: string): Plugin {
   return {
     name: 'sources',
     setup({ onLoad }) {
       onLoad({ filter: /\.ts$/ }, ({ path }) => {
-        const file = relative('.', path)
-        const first = large.includes(file) ? firstOf(file) : file
-        const imports = first === file ? '' : `import '${resolve(first)}'\n`
-        const source = imports + readFileSync(path, 'utf8')
-        return {
-          contents: withPlaces(withLateImports(source, file), `${top}/${file.replace(/\.ts$/, '.js')}`),
-          loader: 'ts',
-        }
+        const place = `${top}/${relative('.', path).replace(/\.ts$/, '.js')}`
+        return { contents: withPlaces(readFileSync(path, 'utf8'), place), loader: 'ts' }
       })
     },
   }
 }
 
-const withLateImports = (source: string, file: string): string =>
-  source.replace(/(?<!\btypeof )\bimport\(('(\.[^']+)')\)/g, (imported, quoted, target) =>
-    large.includes(join(dirname(file), target)) ? imported : `Promise.resolve().then(() => require(${quoted}))`,
-  )
-
-/** A source finds the files beside it from wherever its code went to. */
 const withPlaces = (source: string, place: string): string =>
   source
-    .replaceAll('import.meta.dirname', `(import.meta.dirname + '/${dirname(place)}')`)
-    .replaceAll('import.meta.filename', `(import.meta.dirname + '/${place}')`)
-    .replaceAll('import.meta.url', `new URL('${place}', import.meta.url).href`)
+    .replaceAll('import.meta.dirname', `(__dirname + '/${dirname(place)}')`)
+    .replaceAll('import.meta.filename', `(__dirname + '/${place}')`)
+    .replaceAll('import.meta.url', `require('node:url').pathToFileURL(__dirname + '/${place}').href`)
 
-/** Shared packages are imported from their own files. */
+/** Shared packages are loaded from their own files. */
 function elsewhere(top: string): Plugin {
   const filter = new RegExp(`^(${Object.keys(sharedPackages).join('|')})$`)
   return {
     name: 'elsewhere',
-    setup({ onResolve }) {
+    setup({ onResolve, onLoad }) {
       onResolve({ filter }, ({ path, importer }) =>
-        /[\\/]node_modules[\\/]/.test(importer) ? undefined : { path: `${top}/${fileOf(path)}`, external: true },
+        /[\\/]node_modules[\\/]/.test(importer) ? undefined : { path, namespace: 'elsewhere' },
       )
+      onResolve({ filter: /\.cjs$/, namespace: 'elsewhere' }, ({ path }) => ({ path, external: true }))
+      onLoad({ filter: /.*/, namespace: 'elsewhere' }, ({ path }) => ({
+        contents: [
+          `const loaded = require('${top}/${fileOf(path)}')`,
+          ...(sharedPackages[path]?.exports ?? []).map((name) =>
+            name === 'default' ? 'export default loaded.default' : `export const ${name} = loaded.${name}`,
+          ),
+        ].join('\n'),
+      }))
     },
   }
 }

@@ -1,6 +1,6 @@
-import { flushCompileCache } from 'node:module'
 import type { Clock } from '../clock/clock.ts'
 import { collectGarbage } from './collect-garbage.ts'
+import { keepCompiled } from './keep-compiled.ts'
 
 /** Milliseconds after the start, when the first clients have been served. */
 const settledMs = 500
@@ -12,7 +12,7 @@ const settledMs = 500
  */
 export function settle(clock: Clock): void {
   const tidy = (): void => {
-    flushCompileCache() // first: the next start needs the code that is not run again
+    keepCompiled() // first: the next start needs the code that is not run again
     void collectGarbage()
   }
   clock.setTimer(settledMs, tidy, { background: true })

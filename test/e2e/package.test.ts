@@ -133,16 +133,24 @@ for (const [version, node] of interpreters) {
   })
 }
 
-t.test('modules of a bundle are compiled with their file', async (t) => {
-  const dist = join(installed, 'dist')
-  const files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.js'))
-  const text = files.map((file) => readFileSync(join(dist, file), 'utf8')).join('\n')
-  const modules = text.match(/^var \w+ = __(?:esm|commonJS)\(\{\n.*$/gm) ?? []
-  t.ok(modules.length > 500, `${modules.length} modules`)
-  t.same(
-    modules.filter((head) => !head.includes('": (function(')),
-    [],
-  )
+t.test('a command runs what an earlier one has compiled', async (t) => {
+  const cache = join(folder, 'compiled')
+  const version = () =>
+    run(process.execPath, [program, '--version'], { cwd: app, env: { ...shell, NODE_COMPILE_CACHE: cache } })
+  const kept = () =>
+    readdirSync(cache, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      /cli-main\.cjs-\w+---version$/.test(file),
+    )
+  const { stdout } = await version()
+  const [file = '', ...others] = kept()
+  t.same(others, [])
+  const { ino } = statSync(join(cache, file))
+  t.equal((await version()).stdout, stdout)
+  t.same(kept(), [file])
+  t.equal(statSync(join(cache, file)).ino, ino, 'the file is not written again')
+  writeFileSync(join(cache, file), 'not what V8 has compiled')
+  t.equal((await version()).stdout, stdout)
+  t.not(statSync(join(cache, file)).ino, ino, 'a damaged file is written again')
 })
 
 t.test('the library, with its types', async (t) => {

@@ -1,0 +1,61 @@
+// Runs a program of the package. V8 compiles a function when it is called for the first time; what one process has compiled, the next ones have.
+import module from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import vm from 'node:vm'
+
+const fs = process.getBuiltinModule?.('node:fs') ?? (await import('node:fs'))
+
+/** Returns what the program exports. What is compiled is kept for each version of its text, and each command, which runs a part of it. */
+export function load(url, version, command = '') {
+  const keepers = []
+  const keep = () => {
+    for (const keeper of keepers.splice(0)) keeper()
+  }
+  process.once('exit', keep)
+  const part = /^[a-z-]*$/.test(command) ? command : ''
+  return run(fileURLToPath(url), { suffix: `${version}-${part}`, keepers, keep })
+}
+
+function run(filename, { suffix, keepers, keep }) {
+  const kept = keptFile(filename, suffix)
+  const cachedData = kept && read(kept)
+  const script = new vm.Script(fs.readFileSync(filename, 'latin1'), { filename, cachedData })
+  if (kept && (!cachedData || script.cachedDataRejected)) keepers.push(() => write(kept, script.createCachedData()))
+  const folder = dirname(filename)
+  let requireOfNode
+  const require = (name) => {
+    const builtIn = process.getBuiltinModule?.(name)
+    if (builtIn) return builtIn
+    if (name.endsWith('.cjs')) return run(join(folder, name), { suffix, keepers, keep })
+    requireOfNode ??= module.createRequire(filename)
+    return requireOfNode(name)
+  }
+  const program = { exports: {} }
+  script.runInThisContext()(program.exports, require, program, filename, folder, importModule, keep)
+  return program.exports
+}
+
+const importModule = (specifier) => import(specifier)
+
+/** In the folder where Node keeps what it compiles, one for each version of V8 with its flags. */
+function keptFile(filename, suffix) {
+  const folder = module.getCompileCacheDir?.()
+  return folder && join(folder, `${filename.split(/[\\/]/).slice(-2).join('-')}-${suffix}`)
+}
+
+function read(file) {
+  try {
+    return fs.readFileSync(file)
+  } catch {
+    return undefined
+  }
+}
+
+/** Other processes may read and write the file at the same time. If it cannot be written, the next process compiles, too. */
+function write(file, data) {
+  try {
+    fs.writeFileSync(`${file}.${process.pid}`, data, { mode: 0o600 })
+    fs.renameSync(`${file}.${process.pid}`, file)
+  } catch {}
+}
