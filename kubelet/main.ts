@@ -4,6 +4,7 @@ import { realClock } from '../shared/clock/real-clock.ts'
 import { endWith } from '../shared/concurrency/end-with.ts'
 import { helpText } from '../shared/config/help.ts'
 import { ConfigError } from '../shared/config/option.ts'
+import { collectAlone } from '../shared/memory/collect-alone.ts'
 import { type KubeletConfig, kubeletOptions, readKubeletConfig } from './config.ts'
 import { KubeletProgram } from './kubelet-program.ts'
 import { shutdownMs } from './node/shutdown-options.ts'
@@ -16,6 +17,7 @@ const passed = 3
 const stopMarginMs = 2_500
 
 async function main(): Promise<void> {
+  collectAlone()
   const args = process.argv.slice(2)
   const supervisor = args.includes('--supervised') ? new Supervisor() : undefined
   await Promise.all([supervisor?.saysBegin(), supervisor && loadRuntime()])

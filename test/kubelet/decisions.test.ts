@@ -4,6 +4,7 @@ import { createRestartBackoff } from '../../kubelet/containers/restart-backoff.t
 import { containerGraceSeconds, effectiveGraceSeconds } from '../../kubelet/ending/grace-period.ts'
 import { nextWork, type PodWork } from '../../kubelet/ending/pod-state-machine.ts'
 import { deliverReason, terminationReason } from '../../kubelet/ending/termination-reason.ts'
+import { giveBackMemory } from '../../kubelet/give-back-memory.ts'
 import { among, Expander, expand, PROGRAM_BYTES, WORD_BYTES } from '../../kubelet/pod/expansion.ts'
 import { goDuration } from '../../kubelet/pod/go-duration.ts'
 import { restartsAfter } from '../../kubelet/pod/restart-policy.ts'
@@ -14,6 +15,7 @@ import { qualifiedImage } from '../../kubelet/status/container-statuses.ts'
 import { isLegalTransition, mergeStatus, statusPatch } from '../../kubelet/status/status-merge.ts'
 import { goDurationMs } from '../../shared/api/quantities/go-duration-ms.ts'
 import type { Container, Pod, PodSpec, PodStatus, PreStopHandler } from '../../shared/api/types.ts'
+import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 
 const pod = (spec: Partial<PodSpec>, metadata: Pod['metadata'] = {}): Pod => ({
   metadata: { name: 'p', namespace: 'ns', uid: 'u', ...metadata },
@@ -373,4 +375,27 @@ t.test('a grace that Go cannot count', async (t) => {
   t.equal(goDurationMs(century), century * 1000)
   t.equal(goDurationMs(9_999_999_999), -8_446_744_074_709, 'more than 292 years wraps around')
   t.equal(goDurationMs(Number.MAX_SAFE_INTEGER), 4_611_686_017_427)
+})
+
+t.test('memory is given back after three idle seconds, once, and not between two bursts of pods', async (t) => {
+  const clock = createVirtualClock()
+  const shares: number[] = []
+  let heapBytes = 100_000_000
+  let collected = 0
+  const end = giveBackMemory(clock, {
+    utilization: () => shares.shift() ?? 0,
+    heapBytes: () => heapBytes,
+    async collect() {
+      collected++
+      heapBytes = 20_000_000
+    },
+  })
+  shares.push(0.9, 0, 0, 0.9, 0, 0)
+  await clock.advance(6_000)
+  t.equal(collected, 0)
+  await clock.advance(1_000)
+  t.equal(collected, 1)
+  await clock.advance(60_000)
+  t.equal(collected, 1)
+  end()
 })
