@@ -31,6 +31,8 @@ export interface PodWorkerOptions {
 
 const RETRY_MS = 10_000
 const RESYNC_MS = 60_000
+/** Why a sync aborts; an error of its own each time would record where it was made. */
+const mustEnd = new Error('the pod has to end')
 /** Retries and resyncs are spread by up to half. */
 const SPREAD = 0.5
 
@@ -117,7 +119,7 @@ export class PodWorker {
   }
 
   #cancelSync(): void {
-    if (this.#work.phase !== 'sync') this.#cancel.abort()
+    if (this.#work.phase !== 'sync') this.#cancel.abort(mustEnd)
   }
 
   async #run(): Promise<void> {

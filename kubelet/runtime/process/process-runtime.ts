@@ -40,6 +40,7 @@ import { LayerWatch } from './containers/layer-watch.ts'
 import { Leftovers } from './containers/leftovers.ts'
 import { PodUsers } from './containers/pod-users.ts'
 import { networkOf, Sandboxes } from './containers/sandboxes.ts'
+import { SignalRounds } from './containers/signal-rounds.ts'
 import { stopContainer } from './containers/stop-container.ts'
 import { usageOf } from './containers/usage.ts'
 import { execLaunch } from './execs/exec-launch.ts'
@@ -115,6 +116,7 @@ class ProcessRuntime implements ContainerRuntime {
   readonly #leftovers: Leftovers
   readonly #boot: Boot
   readonly #layers: LayerWatch | undefined
+  readonly #rounds: SignalRounds
   /** The shim has ended, and none has been used since. */
   #isOff = false
   #isClosed = false
@@ -154,6 +156,7 @@ class ProcessRuntime implements ContainerRuntime {
     })
     this.#leftovers = new Leftovers({ runtimeRoot: store.root, clock })
     this.#boot = new Boot(store.root)
+    this.#rounds = new SignalRounds(clock)
     const mounts = capabilities.files !== 'host' && !ordinaryIdentity()
     if (mounts) this.memoryFolders = new MountedMemory({ shimIsReady: () => this.#shim.ready() })
     if (capabilities.isolation === 'pod') {
@@ -321,7 +324,7 @@ class ProcessRuntime implements ContainerRuntime {
     if (!container || container.record.state === 'exited') return
     if (container.record.pid === 0) return this.#giveUp(container, 'it was stopped before it had started')
     const sandbox = this.#sandboxes.get(container.stored.sandboxId)
-    await stopContainer(container, options, { store: this.#store, clock, sandbox, warn })
+    await stopContainer(container, options, { store: this.#store, clock, rounds: this.#rounds, sandbox, warn })
   }
 
   async removeContainer(containerId: string, { logs = false }: { logs?: boolean } = {}): Promise<void> {

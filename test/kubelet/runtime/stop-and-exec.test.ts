@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import t from 'tap'
+import { SignalRounds } from '../../../kubelet/runtime/process/containers/signal-rounds.ts'
+import { realClock } from '../../../shared/clock/real-clock.ts'
+import { endOfTurn } from '../../../shared/clock/settle.ts'
 import { until } from '../../harness/until.ts'
 import { configOf, isAlive, recordOf, sandboxOf, sh, startNode, texts } from './runtime-node.ts'
 
@@ -140,3 +143,25 @@ t.test('what would ignore TERM as process 1 of a container is told, where it is 
   )
   t.equal(warnings.length, 1)
 })
+
+t.test(
+  'of containers that are stopped at the same time, all are prepared before the first gets its signal',
+  async (t) => {
+    const rounds = new SignalRounds(realClock)
+    const steps: string[] = []
+    const signal = (name: string, isWanted = true) =>
+      rounds.add({
+        prepare: () => steps.push(`prepare ${name}`) > 0 && isWanted,
+        send: () => void steps.push(`send ${name}`),
+      })
+    const first = signal('a')
+    await Promise.resolve()
+    const second = signal('b', false)
+    await endOfTurn()
+    const third = signal('c')
+    await Promise.all([first, second, third])
+    t.same(steps, ['prepare a', 'prepare b', 'prepare c', 'send a', 'send c'])
+    await signal('d')
+    t.same(steps.slice(5), ['prepare d', 'send d'])
+  },
+)

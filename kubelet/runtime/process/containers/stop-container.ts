@@ -5,10 +5,12 @@ import { receptionOf } from '../../proc-files.ts'
 import { sendSignal, signalNumber } from '../../signals.ts'
 import type { RecordStore } from '../record-store.ts'
 import { type Container, killContainer } from './container.ts'
+import type { SignalRounds } from './signal-rounds.ts'
 
 interface Surroundings {
   store: RecordStore
   clock: Clock
+  rounds: SignalRounds
   sandbox?: Sandbox
   warn(message: string, fields: object): void
 }
@@ -25,16 +27,23 @@ export async function stopContainer(
   { signal, gracePeriodMs, onSignal }: Parameters<ContainerRuntime['stopContainer']>[1],
   surroundings: Surroundings,
 ): Promise<void> {
-  const { store, clock } = surroundings
+  const { store, clock, rounds } = surroundings
   const { id } = container.stored
   if (gracePeriodMs > 0) {
-    if (store.stopSignal(id) === undefined) {
-      store.saveStopSignal(id, signal)
-      // Asked before: a process that has ended tells nothing.
-      const reception = onSignal && reactionOf(container, signal, surroundings)
-      sendSignal(container.record.pid, signal)
-      onSignal?.(signal, reception)
-    }
+    let reception: SignalReception | undefined
+    await rounds.add({
+      prepare() {
+        if (store.stopSignal(id) !== undefined || container.record.state === 'exited') return false
+        store.saveStopSignal(id, signal)
+        // Asked before: a process that has ended tells nothing.
+        reception = onSignal && reactionOf(container, signal, surroundings)
+        return true
+      },
+      send() {
+        sendSignal(container.record.pid, signal)
+        onSignal?.(signal, reception)
+      },
+    })
     if (await withinLimit(container.exited.promise, gracePeriodMs, clock)) return
   }
   killContainer(container)
