@@ -10,6 +10,8 @@ export interface Target {
   ca: string
   cert: string
   key: string
+  /** False: its certificate is of no CA. Default: true. */
+  rejectUnauthorized?: boolean
 }
 export interface Request {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'

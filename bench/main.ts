@@ -7,6 +7,8 @@ import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { realClock } from '../shared/clock/real-clock.ts'
+import { measureAggregation, whyNoAggregation } from './aggregation.ts'
+import { auditFlags, measureAudit } from './audit.ts'
 import { writeCharts } from './charts/charts.ts'
 import type { Etcd } from './compare/etcd-server.ts'
 import { median } from './load.ts'
@@ -42,7 +44,7 @@ import { measureStarts } from './starts/starts.ts'
 
 const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [--storage etcd] [--real BIN] [--scale PODS] [--rounds N] [--pods N] [--profile DIR] [--write]
 
-  --only PARTS   some of start,requests,policies,list,watch,http2,memory,pods,levels,simulated,many,hooks,probes,network (default: all); ui alone: the page, by CHROMIUM
+  --only PARTS   some of start,requests,policies,audit,aggregation,list,watch,http2,memory,pods,levels,simulated,many,hooks,probes,network (default: all); ui alone: the page, by CHROMIUM
   --chromium FILE  for --only ui (default /usr/bin/chromium)
   --against COMMIT  compares the CPU time of create, get, patch, watch and start with that of a commit; nothing else. Ends with 1
                  if one is slower. --only create,get,patch,watch,start: some of them; --rounds N: how often both servers are started anew (default 5)
@@ -59,7 +61,8 @@ const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [--stora
   --write        puts what was measured into docs/performance.md or, of --storage and --scale, into docs/scale.md, and draws the
                  charts of docs/pictures from it
 `
-const EVERYTHING = 'start,requests,policies,list,watch,http2,memory,pods,levels,simulated,many,hooks,probes,network'
+const EVERYTHING =
+  'start,requests,policies,audit,aggregation,list,watch,http2,memory,pods,levels,simulated,many,hooks,probes,network'
 const { values: flags } = parseArgs({
   options: {
     only: { type: 'string', default: EVERYTHING },
@@ -147,6 +150,27 @@ async function measurePolicedCreates(): Promise<Row[]> {
     await prepare(server.target)
     return measurePolicies(server, rounds)
   })
+}
+
+async function measureAuditedRequests(): Promise<Row[]> {
+  return withKubestage(BARE_API, async (without) => {
+    const folder = mkdtempSync(join(tmpdir(), 'kubestage-audit-'))
+    try {
+      const flagsOfUp = [...BARE_API, ...auditFlags(folder)]
+      return await withKubestage(flagsOfUp, (audited) => measureAudit({ with: audited, without }, rounds))
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+}
+
+async function measureAggregatedRequests(): Promise<Row[]> {
+  const why = whyNoAggregation()
+  if (why !== undefined) {
+    process.stderr.write(`${why}\n`)
+    return []
+  }
+  return withKubestage(BARE_API, (server, folder) => measureAggregation(server, { folder, rounds }))
 }
 
 const MANY_PODS = 100_000
@@ -434,6 +458,8 @@ if (flags.help) {
   if (parts.includes('start')) rows.push(...(await measureStart()))
   if (['requests', 'list', 'watch'].some((part) => parts.includes(part))) rows.push(...(await measureServer()))
   if (parts.includes('policies')) rows.push(...(await measurePolicedCreates()))
+  if (parts.includes('audit')) rows.push(...(await measureAuditedRequests()))
+  if (parts.includes('aggregation')) rows.push(...(await measureAggregatedRequests()))
   if (parts.includes('memory')) rows.push(...(await measureManyPods()))
   if (parts.includes('pods')) for (const kind of ISOLATIONS) rows.push(...(await measureCluster(kind)))
   if (parts.includes('levels')) rows.push(...(await measureLevelRows()))

@@ -1,7 +1,7 @@
 /** What a mutating and a validating policy cost a create of a pod. */
+import { beside, cpuOf } from './cost.ts'
 import { Http2Connection, type Target } from './http2-connection.ts'
-import { load, median } from './load.ts'
-import { CONNECTIONS, create } from './measure.ts'
+import { create } from './measure.ts'
 import type { Server } from './processes.ts'
 import type { Row } from './report.ts'
 
@@ -48,18 +48,17 @@ function unlessDeleted(error: Error): void {
   if (!error.message.includes('"status":"Success"')) throw error
 }
 
-/** Creates with policies and without, in turns; the first round warms up. */
-export async function measurePolicies({ target }: Server, rounds: number): Promise<Row[]> {
-  const rates: Record<'with' | 'without', number[]> = { with: [], without: [] }
+/** Creates with policies and without, in turns, in CPU time of the server; the first round warms up. */
+export async function measurePolicies(server: Server, rounds: number): Promise<Row[]> {
+  const costs: Record<'with' | 'without', number[]> = { with: [], without: [] }
   for (let round = 0; round <= rounds; round++) {
     for (const which of ['without', 'with'] as const) {
-      if (which === 'with') await setPolicies(target, 'POST')
-      const request = (i: number) => create(`${which}-policies-${round}-${i}`)
-      const { perSecond } = await load(target, { count: COUNT, connections: CONNECTIONS, request })
-      if (which === 'with') await setPolicies(target, 'DELETE')
-      if (round > 0) rates[which].push(perSecond)
+      if (which === 'with') await setPolicies(server.target, 'POST')
+      const cost = await cpuOf(server, { count: COUNT, request: (i) => create(`${which}-policies-${round}-${i}`) })
+      if (which === 'with') await setPolicies(server.target, 'DELETE')
+      if (round > 0) costs[which].push(cost)
     }
   }
-  const what = 'create with a mutating and a validating policy'
-  return [{ what, unit: 'requests/s', ours: median(rates.with), ceiling: median(rates.without), goal: 0.6 }]
+  const what = 'create with a mutating and a validating policy, and without'
+  return [beside(what, costs.with, costs.without, 1 / 0.6)]
 }

@@ -5,8 +5,9 @@ import type { WayToPod } from '../registry/way-to-pod.ts'
 import type { ResolveService } from './client-config.ts'
 
 /**
- * Nothing listens at a service's own address here: the way goes to a pod behind it. `random` chooses the pod; without
- * it the first one is taken.
+ * Nothing listens at a service's own address here: the way goes to a pod behind it, or to the name that an ExternalName
+ * stands for, at the port that was asked for. `random` chooses the pod; without it the first one is taken. Upstream:
+ * ResolveCluster of apiserver/pkg/util/proxy.
  */
 export const serviceResolver =
   (cluster: { lookup: Lookup; lookupAll: LookupAll }, way: WayToPod, random = () => 0): ResolveService =>
@@ -14,6 +15,8 @@ export const serviceResolver =
     const shown = JSON.stringify(name)
     const service = cluster.lookup({ group: '', plural: 'services' }, namespace, name) as unknown as Service | undefined
     if (!service) throw new Error(`service ${shown} not found`)
+    const { type, externalName } = service.spec ?? {}
+    if (type === 'ExternalName' && externalName) return { address: externalName, port }
     const found = service.spec?.ports?.find((candidate) => candidate.port === port)
     if (!found) throw new Error(`no service port ${port} found for service ${shown}`)
     const addresses = endpointAddresses(cluster, { namespace, name, portName: found.name ?? '' })

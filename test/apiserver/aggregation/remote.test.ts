@@ -307,6 +307,22 @@ t.test('an APIService with a Service', async (t) => {
     await reached(server, 'Passed')
   })
 
+  await t.test('a Service that stands for a name outside leads there, at any port', async (t) => {
+    await server.send(`${slices}/api-1`, { method: 'DELETE' })
+    await reached(server, 'EndpointsNotFound')
+    const outside = {
+      type: 'ExternalName',
+      externalName: backend.address,
+      clusterIP: null,
+      clusterIPs: null,
+      ports: null,
+    }
+    t.match(await put('/api/v1/namespaces/wardle/services/api', { spec: outside }), { status: 200 })
+    await put(`${path}/${name}`, { spec: { service: { port: backend.port } } })
+    await reached(server, 'Passed')
+    t.match(await server.send(below), { status: 200, body: { kind: 'APIResourceList' } })
+  })
+
   await t.test('a deleted APIService is no longer served', async () => {
     await server.send(`${path}/${name}`, { method: 'DELETE' })
     await until(async () => (await server.send(`${below}/flunders`)).status === 404, { what: '404' })
