@@ -18,6 +18,10 @@ const programs = [
 /** A program that runs other code for each of its words keeps what is compiled for each of them. */
 const commandOf: Readonly<Record<string, string>> = { 'cli/main.ts': 'process.argv[2]' }
 
+/** Commands of scripts and prompts: they run no server, and have a file of the program without one. */
+const lightCommands = ['status', 'env', 'down', 'logs']
+const commandsFile = 'cli/commands.ts'
+
 /** Packages that are loaded as they are installed; all others become part of the programs. */
 export const notBundled: readonly string[] = ['re2js', '@kubernetes/client-node']
 
@@ -89,6 +93,12 @@ export async function bundle(folder: string, external: readonly string[]): Promi
     const outfile = join(folder, program.replace(/\.ts$/, '.cjs'))
     return build({ ...common, entryPoints: [program], outfile, plugins: [sources(top), elsewhere(top), leftOut] })
   })
+  const ofCommands = build({
+    ...common,
+    entryPoints: ['cli/main.ts'],
+    outfile: join(folder, 'cli/light.cjs'),
+    plugins: [onlyCommands, leftOut, sources('..'), elsewhere('..')],
+  })
   const ofPackages = Object.entries(sharedPackages).map(([name, { contents }]) =>
     build({
       ...common,
@@ -97,7 +107,7 @@ export async function bundle(folder: string, external: readonly string[]): Promi
       plugins: [leftOut],
     }),
   )
-  const results = await Promise.all([...ofPrograms, ...ofPackages])
+  const results = await Promise.all([...ofPrograms, ofCommands, ...ofPackages])
   const outputs: Metafile['outputs'] = Object.assign({}, ...results.map(({ metafile }) => metafile.outputs))
   const hash = createHash('sha256')
   const names = new Map<string, string>()
@@ -128,7 +138,9 @@ const exportedBy = (text: string): string => /^0 && \(module\.exports = \{([^}]*
 /** `version` changes with the text of any file, so that no program runs what was compiled of another text. */
 function moduleOf(program: string, version: string, names: string): string {
   const load = `${relative(dirname(program), '.')}/../bin/program.mjs`
-  const place = `new URL('${basename(program, '.ts')}.cjs', import.meta.url)`
+  const light = `${JSON.stringify(lightCommands)}.includes(process.argv[2]) ? 'light.cjs' : `
+  const file = `${program === 'cli/main.ts' ? light : ''}'${basename(program, '.ts')}.cjs'`
+  const place = `new URL(${file}, import.meta.url)`
   const exported = names ? `export const { ${names} } = ` : ''
   const command = commandOf[program] ? `, ${commandOf[program]}` : ''
   return `import { load } from '${load}'\n${exported}load(${place}, '${version}'${command})\n`
@@ -197,6 +209,19 @@ function elsewhere(top: string): Plugin {
       }))
     },
   }
+}
+
+/** Leaves all but the light commands out; what the launcher asks first (`wants-guardian`) is for `up` alone. */
+const onlyCommands: Plugin = {
+  name: 'only commands',
+  setup({ onResolve }) {
+    const isLight = (path: string): boolean => lightCommands.includes(basename(path, '.ts'))
+    onResolve({ filter: /^\.\// }, ({ path, importer, kind }) =>
+      kind === 'dynamic-import' && relative('.', importer) === commandsFile && !isLight(path)
+        ? { path, namespace: 'left-out' }
+        : undefined,
+    )
+  },
 }
 
 const leftOut: Plugin = {

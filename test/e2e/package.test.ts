@@ -153,6 +153,17 @@ t.test('a command runs what an earlier one has compiled', async (t) => {
   t.not(statSync(join(cache, file)).ino, ino, 'a damaged file is written again')
 })
 
+t.test('commands without the code of a server', async (t) => {
+  const state = '--state-dir=.state-none'
+  for (const command of ['status', 'env', 'logs', 'down']) {
+    const { stdout } = await run(process.execPath, [program, command, '--help'], { cwd: app })
+    t.match(stdout, `Usage: kubestage ${command}`)
+  }
+  const { code, stdout } = await run(process.execPath, [program, 'status', state], { cwd: app }).catch((error) => error)
+  t.equal(code, 1)
+  t.match(stdout, 'stopped')
+})
+
 t.test('the library, with its types', async (t) => {
   writeFileSync(
     join(app, 'try.ts'),
