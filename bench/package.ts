@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -11,19 +12,40 @@ let folder: string | undefined
  * ends.
  */
 export function builtPackage(): string {
-  folder ??= build(repository)
+  folder ??= packageIn(repository)
   return folder
 }
 
+/** Names a commit as people do: its hash, time and subject. */
+export const titleOf = (commit: string): string =>
+  execFileSync('git', ['log', '-1', '--format=%h (%ci, %s)', commit], { cwd: repository, encoding: 'utf8' }).trim()
+
 /** The folder of the package as it was at `commit`, built with the npm packages that its lock file names. */
-export function packageOf(commit: string): string {
+export const packageOf = (commit: string): string => packageIn(checkoutOf(commit))
+
+/** The folder with the sources of a commit, and npm packages; goes when this process ends. */
+export function checkoutOf(commit: string): string {
   const checkout = temporary('kubestage-checkout-')
   const archive = execFileSync('git', ['archive', commit], { cwd: repository, maxBuffer: 1e9 })
   execFileSync('tar', ['-x'], { cwd: checkout, input: archive })
-  const locks = [repository, checkout].map((folder) => readFileSync(join(folder, 'package-lock.json'), 'utf8'))
-  if (locks[0] === locks[1]) symlinkSync(join(repository, 'node_modules'), join(checkout, 'node_modules'))
-  else execFileSync('npm', ['ci', '--ignore-scripts'], { cwd: checkout, stdio: ['ignore', 'ignore', 'inherit'] })
-  return build(checkout)
+  const [ours, theirs] = [repository, checkout].map((folder) => readFileSync(join(folder, 'package-lock.json'), 'utf8'))
+  symlinkSync(
+    ours === theirs ? join(repository, 'node_modules') : installed(checkout, theirs!),
+    join(checkout, 'node_modules'),
+  )
+  return checkout
+}
+
+/** The npm packages of another lock file, which are installed once. */
+function installed(checkout: string, lock: string): string {
+  const name = createHash('sha256').update(lock).digest('hex').slice(0, 16)
+  const kept = join(repository, 'node_modules', '.cache', 'bench-packages', name)
+  if (existsSync(kept)) return kept
+  process.stdout.write('Its lock file differs: npm ci installs its packages.\n')
+  execFileSync('npm', ['ci', '--ignore-scripts'], { cwd: checkout, stdio: ['ignore', 'ignore', 'inherit'] })
+  cpSync(join(checkout, 'node_modules'), kept, { recursive: true, verbatimSymlinks: true })
+  rmSync(join(checkout, 'node_modules'), { recursive: true })
+  return kept
 }
 
 function temporary(prefix: string): string {
@@ -32,7 +54,8 @@ function temporary(prefix: string): string {
   return made
 }
 
-function build(sources: string): string {
+/** The folder of the package that is built of these sources; goes when this process ends. */
+export function packageIn(sources: string): string {
   const made = temporary('kubestage-package-')
   execFileSync(process.execPath, [join(sources, 'scripts/build/main.ts'), join(made, 'dist')], {
     cwd: sources,

@@ -18,43 +18,90 @@ export interface AgainstOptions {
   figures: readonly string[]
   /** How often both servers are started anew: each process compiles its code as it happens to be called. */
   pairs: number
+  /** How often each request figure is taken of a pair, and how often both are started for `start`. */
+  rounds: number
+  starts: number
+  limit?: number
 }
 
 /** What bench/compare/versus.ts calls the figures of requests. */
-const requests = { create: 'create', get: 'get', patch: 'merge patch', watch: 'watch, 100 watchers' }
+const requests: Readonly<Record<string, string>> = {
+  create: 'create',
+  get: 'get',
+  patch: 'merge patch',
+  watch: 'watch, 100 watchers',
+}
 export const figureNames = [...Object.keys(requests), 'start']
+/** How much is measured by default. */
+export const usual = { rounds: 16, starts: 6 }
 /** V8's optimizing compiler has seen most of the code then. */
 const warmUps = 6
-const roundsOfPair = 16
-const startsOfPair = 6
 /** Node's compile cache is written by then. */
 const SETTLED_MS = 2_000
 
+/**
+ * CI's form. It takes a minute, and another one for the figures that may be slower: of these, three times as many pairs
+ * are measured. It fails for what is slower by more than 8 %.
+ */
+export async function gate(options: Pick<AgainstOptions, 'packages' | 'flags' | 'figures'>): Promise<Verdict[]> {
+  const short = { ...options, pairs: 2, rounds: 8, starts: 6, limit: 1.08 }
+  const first = await takeRounds(short)
+  const doubtful = options.figures.filter((name) => verdict(name, first[name]).ratio > doubtfulFrom)
+  const more = await takeRounds({ ...short, pairs: 4, figures: doubtful })
+  return options.figures.map((name) => verdict(name, [...(first[name] ?? []), ...(more[name] ?? [])], short.limit))
+}
+
+/** Slow-downs below this are not measured again: one of 10 % is above it, whatever the spread. */
+const doubtfulFrom = 1.03
+
 /** Measures create, get, patch and watch in µs of CPU time for each request or delivery, and starts in ms. */
 export async function measureAgainst(options: AgainstOptions): Promise<Verdict[]> {
-  const names = Object.entries(requests).filter(([name]) => options.figures.includes(name))
-  const figures = comparable(names.map(([, what]) => what)).map((figure) => ({ figure, rounds: [] as Round[] }))
-  const starts: Round[] = []
-  const startsAPair = options.figures.includes('start') ? startsOfPair : 0
+  const taken = await takeRounds(options)
+  return options.figures.map((name) => verdict(name, taken[name], options.limit))
+}
+
+const verdict = (name: string, pairs: readonly (readonly Round[])[] = [], limit?: number): Verdict =>
+  verdictOf({ what: requests[name] ?? name, unit: name === 'start' ? 'ms' : 'µs', pairs, limit })
+
+/** For each figure, the rounds of each pair of servers. */
+type Taken = Record<string, Round[][]>
+
+async function takeRounds(options: AgainstOptions): Promise<Taken> {
+  const { figures, pairs, starts } = options
+  const taken: Taken = Object.fromEntries(figures.map((name) => [name, []]))
+  if (figures.length === 0) return taken
+  const ofRequests = figures.filter((name) => name !== 'start')
   for (const side of sides) await startOnce(options, side, SETTLED_MS)
-  for (let pair = 0; pair < options.pairs; pair++) {
-    for (let i = 0; i < startsAPair; i++) starts.push(await atOnce(i, (side) => startOnce(options, side)))
-    if (figures.length === 0) continue
-    await withBoth(options, async (servers) => {
-      await Promise.all(sides.map((side) => fillBoth(servers[side].target)))
-      for (let i = -warmUps; i < roundsOfPair; i++) {
-        for (const { figure, rounds } of figures) {
-          const mark = `${pair}-${i + warmUps}`
-          const round = await atOnce(i, async (side) => (await turn(servers[side], figure.round, mark)).cpuMicroseconds)
-          if (i >= 0) rounds.push(round)
-        }
-      }
-    })
+  for (let pair = 0; pair < pairs; pair++) {
+    const started: Round[] = []
+    const count = figures.includes('start') ? starts : 0
+    for (let i = 0; i < count; i++) started.push(await atOnce(i, (side) => startOnce(options, side)))
+    if (count > 0) taken.start?.push(started)
+    if (ofRequests.length === 0) continue
+    for (const [name, rounds] of Object.entries(await roundsOfPair(options, ofRequests, pair)))
+      taken[name]?.push(rounds)
   }
-  return [
-    ...figures.map(({ figure: { what }, rounds }) => verdictOf(what, 'µs', rounds)),
-    ...(startsAPair > 0 ? [verdictOf('start', 'ms', starts)] : []),
-  ]
+  return taken
+}
+
+function roundsOfPair(
+  options: AgainstOptions,
+  names: readonly string[],
+  pair: number,
+): Promise<Record<string, Round[]>> {
+  return withBoth(options, async (servers) => {
+    const rounds = Object.fromEntries(names.map((name) => [name, [] as Round[]]))
+    const figures = names.flatMap((name) => comparable([requests[name]!]).map((figure) => ({ name, figure })))
+    await Promise.all(sides.map((side) => fillBoth(servers[side].target)))
+    for (let i = -warmUps; i < options.rounds; i++) {
+      for (const { name, figure } of figures) {
+        const mark = `${pair}-${i + warmUps}`
+        const round = await atOnce(i, async (side) => (await turn(servers[side], figure.round, mark)).cpuMicroseconds)
+        if (i >= 0) rounds[name]!.push(round)
+      }
+    }
+    return rounds
+  })
 }
 
 /** Plays both at the same time. Who begins changes from round to round. */
@@ -72,11 +119,11 @@ async function startOnce(options: AgainstOptions, side: keyof Round, settledMs =
   return cpuMs
 }
 
-async function withBoth(options: AgainstOptions, use: (servers: Sides<Server>) => Promise<void>): Promise<void> {
+async function withBoth<T>(options: AgainstOptions, use: (servers: Sides<Server>) => Promise<T>): Promise<T> {
   const now = await start(options, 'now')
   try {
     const then = await start(options, 'then')
-    await use({ now, then }).finally(() => then.stop())
+    return await use({ now, then }).finally(() => then.stop())
   } finally {
     await now.stop()
   }

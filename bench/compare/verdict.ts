@@ -11,31 +11,47 @@ export interface Verdict {
   what: string
   unit: string
   median: Round
-  /** The median of the rounds' ratios, and what it lies between with a certainty of 99 %. */
+  /**
+   * The median of the rounds' ratios, and what it lies between with a certainty of 99 %. The median of each pair of
+   * servers lies between as well: each process compiles its code in its own way, so that its rounds err together.
+   */
   ratio: number
   between: readonly [low: number, high: number]
   /** `unclear`: the rounds differ so much that the slow-down which must be found could be missed. */
   word: 'slower' | 'as fast' | 'unclear'
 }
 
-/** Halfway between no slow-down, which must pass, and one of 10 %, which must not. */
-const limit = 1.05
+/** What is slower: halfway between no slow-down, which must pass, and one of 10 %, which must not. */
+const usualLimit = 1.05
 /** The certainty of 99 %, in standard deviations. */
 const certain = 2.58
 
+export interface Figure {
+  what: string
+  unit: string
+  /** The rounds of each pair of servers. */
+  pairs: readonly (readonly Round[])[]
+  /** A median ratio above this is slower, if all of the spread is above 1. */
+  limit?: number
+}
+
 /** Two of the sorted ratios bound their median, however they are distributed: binomial ranks around the middle. */
-export function verdictOf(what: string, unit: string, rounds: readonly Round[]): Verdict {
-  const ratios = rounds.map(({ now, then }) => now / then).sort((a, b) => a - b)
+export function verdictOf({ what, unit, pairs, limit = usualLimit }: Figure): Verdict {
+  const rounds = pairs.flat()
+  const ratios = ratiosOf(rounds).sort((a, b) => a - b)
   const middle = (ratios.length - 1) / 2
   const reach = (certain * Math.sqrt(ratios.length)) / 2
-  const low = ratios[Math.max(0, Math.floor(middle - reach))]!
-  const high = ratios[Math.min(ratios.length - 1, Math.ceil(middle + reach))]!
+  const medians = pairs.map((pair) => median(ratiosOf(pair)))
+  const low = Math.min(ratios[Math.max(0, Math.floor(middle - reach))]!, ...medians)
+  const high = Math.max(ratios[Math.min(ratios.length - 1, Math.ceil(middle + reach))]!, ...medians)
   const ratio = median(ratios)
   const of = (side: keyof Round): number => median(rounds.map((round) => round[side]))
   const isSlower = ratio > limit && low > 1
-  const word = isSlower ? 'slower' : high > 2 * limit - 1 ? 'unclear' : 'as fast'
+  const word = isSlower ? 'slower' : high > 2 * usualLimit - 1 ? 'unclear' : 'as fast'
   return { what, unit, median: { now: of('now'), then: of('then') }, ratio, between: [low, high], word }
 }
+
+const ratiosOf = (rounds: readonly Round[]): number[] => rounds.map(({ now, then }) => now / then)
 
 const headings = ['CPU time', 'unit', 'then', 'now', 'difference', 'between', 'verdict']
 
