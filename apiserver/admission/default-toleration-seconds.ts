@@ -21,9 +21,7 @@ export const defaultTolerationSeconds: AdmissionPlugin = {
         ),
     )
     if (missing.length === 0) return
-    spec.tolerations = [
-      ...tolerations,
-      ...missing.map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds })),
-    ]
+    const added = missing.map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds }))
+    object!.spec = { ...spec, tolerations: [...tolerations, ...added] }
   },
 }

@@ -26,8 +26,12 @@ export function priority(lookup: Lookup, lookupAll: LookupAll): AdmissionPlugin 
       const { metadata, spec } = object as unknown as Pod
       if (operation === 'UPDATE') {
         const { priority, preemptionPolicy } = (old as unknown as Pod).spec
-        spec.priority ??= priority
-        spec.preemptionPolicy ??= preemptionPolicy
+        if (spec.priority !== undefined && spec.preemptionPolicy !== undefined) return
+        object!.spec = {
+          ...spec,
+          priority: spec.priority ?? priority,
+          preemptionPolicy: spec.preemptionPolicy ?? preemptionPolicy,
+        }
         return
       }
       const refused = (why: string) => forbidden(definition, metadata.name ?? '', why)

@@ -2,13 +2,13 @@ import { apiVersionOf } from '../../shared/api/api-version.ts'
 import { plainError, requestEntityTooLarge } from '../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { type ApplyRequest, apply, type FieldWrite, updateManagedFields } from '../patch/apply.ts'
-import type { ManagedFieldsEntry } from '../patch/managed-fields.ts'
 import { ConversionError, type KindVersions, type ManagedKind } from '../patch/managed-kind.ts'
 import { builtInType } from '../patch/structured-merge/built-in.ts'
 import { maxManagedFields, TooManyFields } from '../patch/structured-merge/field-count.ts'
 import { fieldPaths, union } from '../patch/structured-merge/fields.ts'
 import type { Type } from '../patch/structured-merge/schema.ts'
-import { equals, type JsonMap } from '../values/json-map.ts'
+import { deepEqual } from '../values/deep-equal.ts'
+import type { JsonMap } from '../values/json-map.ts'
 import { defaultResetFields } from './reset-fields.ts'
 import type { ResourceDefinition } from './resource-definition.ts'
 
@@ -94,19 +94,29 @@ export function applyFields(
 
 /**
  * Returns whether the objects differ in nothing, or only in the times of their managers' last writes. Such a write is
- * not made.
+ * not made. Kind and apiVersion do not count.
  */
 export function sameButTimes(old: KubeObject, object: KubeObject): boolean {
-  const { managedFields: before = [], ...oldMetadata } = old.metadata
-  const { managedFields: after = [], ...metadata } = object.metadata
-  if (!equals(withoutTimes(before), withoutTimes(after))) return false
-  return equals(plain({ ...old, metadata: oldMetadata }), plain({ ...object, metadata }))
+  return (
+    sameMembers(old.metadata, object.metadata, metadataApart) &&
+    sameMembers(old, object, objectApart) &&
+    sameEntries(old.metadata.managedFields, object.metadata.managedFields)
+  )
 }
 
-const withoutTimes = (entries: unknown[]) => (entries as ManagedFieldsEntry[]).map(({ time: _, ...entry }) => entry)
+const metadataApart: ReadonlySet<string> = new Set(['managedFields'])
+const objectApart: ReadonlySet<string> = new Set(['metadata', 'kind', 'apiVersion'])
+const entryApart: ReadonlySet<string> = new Set(['time'])
 
-/** What is undefined is not there. */
-function plain(object: JsonMap & { metadata: JsonMap }): JsonMap {
-  const defined = (map: JsonMap) => Object.fromEntries(Object.entries(map).filter(([, value]) => value !== undefined))
-  return { ...defined(object), metadata: defined(object.metadata) }
+/** As deepEqual, without some members. */
+function sameMembers(one: object, other: object, apart: ReadonlySet<string>): boolean {
+  const [left, right] = [one as JsonMap, other as JsonMap]
+  for (const name in left) if (!apart.has(name) && !deepEqual(left[name], right[name])) return false
+  for (const name in right) if (right[name] !== undefined && left[name] === undefined && !apart.has(name)) return false
+  return true
+}
+
+function sameEntries(before: unknown[] = [], after: unknown[] = []): boolean {
+  if (before.length !== after.length) return false
+  return before.every((entry, index) => sameMembers(entry as object, after[index] as object, entryApart))
 }

@@ -221,6 +221,11 @@ export interface Allocation {
  * may not.
  */
 export interface Strategy<T extends Stored = KubeObject> {
+  /**
+   * Many objects have their spec alike, and it may be frozen. Whatever changes the spec of an update replaces it, and
+   * `prepareForUpdate` puts the old spec back where nothing has changed.
+   */
+  sharesSpec?: true
   /** Fills in what the client left out; runs on every decoded body and patch result, before validation. */
   applyDefaults?(object: T, context: StrategyContext): void
   /**

@@ -94,20 +94,24 @@ export function asShown(definition: ResourceDefinition, stored: StoredObject): S
   return { ...stored, value: shown ?? (definition.custom ? withoutStorageVersion(value) : value) }
 }
 
-/** Decodes a stored value with its resourceVersion. The caller may change the object. */
-export function decodeStored({ value, parts, revision }: StoredObject): KubeObject {
-  const object = (parts ? decodeParts(parts) : parseStored(value)) as KubeObject
+/**
+ * Decodes a stored value with its resourceVersion. The caller may change the object, except for its spec where that is
+ * shared.
+ */
+export function decodeStored({ value, parts, revision }: StoredObject, sharesSpec?: boolean): KubeObject {
+  const object = (parts ? decodeParts(parts, sharesSpec) : parseStored(value)) as KubeObject
   if (revision !== undefined) object.metadata.resourceVersion = String(revision)
   return object
 }
 
 /**
  * Returns a copy that the caller may change, except for the sets of fields: they are half of most objects, so copies
- * share them, and they are only ever replaced.
+ * share them, and they are only ever replaced. Members that `isKept` names are shared as well.
  */
-export function copyDecoded(object: KubeObject): KubeObject {
+export function copyDecoded(object: KubeObject, isKept?: (member: string) => boolean): KubeObject {
   const { managedFields, resourceVersion, ...metadata } = object.metadata
-  const out: KubeObject = copy({ ...object, metadata })
+  const out: KubeObject = { ...object, metadata: copy(metadata) }
+  for (const member in out) if (member !== 'metadata' && !isKept?.(member)) out[member] = copy(out[member])
   if (managedFields) out.metadata.managedFields = managedFields.map((entry) => ({ ...(entry as object) }))
   out.metadata.resourceVersion = resourceVersion
   return out

@@ -5,7 +5,8 @@
 const beforeManagers = ',"managedFields":['
 /** Between the two stands when a manager wrote; what it owns follows, and then the next one. */
 const [beforeFields, beforeManager] = [',"fieldsType":', '},{"manager":']
-const beforeSpec = '},"spec":'
+/** Precedes the spec of an object: the part that holds one begins with it. */
+export const beforeSpec = '},"spec":'
 const beforeStatus = ',"status":'
 /** Shorter parts cost as much as they save. */
 const minShared = 200

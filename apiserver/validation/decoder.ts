@@ -10,6 +10,7 @@ import { isInt64 } from '../../shared/api/json/exact-json.ts'
 import { canonicalQuantity } from '../../shared/api/quantities/quantity.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { canonicalMicroTime, canonicalTime } from '../../shared/clock/go-time.ts'
+import { isComplete } from '../values/recurring.ts'
 import { defaultWorkLimits } from '../work-limits.ts'
 import { canonicalBase64 } from './base64.ts'
 import { BodyValues } from './body-values.ts'
@@ -51,7 +52,7 @@ export function decodeObject(definition: Decodable, body: unknown, maxValues = d
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
     throw new DecodeError(`json: cannot unmarshal ${jsonWord(body)} into Go value of type ${goValue(struct)}`)
   }
-  const run = new Decoding(maxValues)
+  const run = new Decoding(definition.schema, maxValues)
   const object = run.root(body as Record<string, unknown>, struct)
   run.end()
   return { object: object as KubeObject, strictErrors: firstErrors(run.unknown) }
@@ -63,7 +64,7 @@ export function decodeStruct<T>(schema: string, body: unknown): { value: T; stri
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
     throw new DecodeError(`json: cannot unmarshal ${jsonWord(body)} into Go value of type ${goValue(struct)}`)
   }
-  const run = new Decoding(defaultWorkLimits.bodyValues)
+  const run = new Decoding(schema, defaultWorkLimits.bodyValues)
   run.struct(body as Record<string, unknown>, struct)
   run.end()
   return { value: body as T, strictErrors: firstErrors(run.unknown) }
@@ -88,6 +89,7 @@ const metadataField = 'metadata'
 /** One run over one body: where it stands, and what was unknown. */
 class Decoding {
   readonly unknown: string[] = []
+  readonly #schema: string
   readonly #values: BodyValues
   /** From the root: field, then index or key, then field … */
   readonly #path: (Field | number | string)[] = []
@@ -95,7 +97,8 @@ class Decoding {
   /** The first value of a wrong type. Go reads on: an error of a type that reads itself comes before it. */
   #wrongType: DecodeError | undefined
 
-  constructor(maxValues: number) {
+  constructor(schema: string, maxValues: number) {
+    this.#schema = schema
     this.#values = new BodyValues(maxValues)
   }
 
@@ -114,6 +117,7 @@ class Decoding {
         continue
       }
       define(object, name, source[name])
+      if (isComplete(source[name], this.#schema)) continue
       this.#member(object, name, struct)
     }
     object.metadata ??= { name: undefined }

@@ -15,6 +15,20 @@ export function jsonOf(value: unknown): string | undefined {
 export const knownJson = (value: unknown): string | undefined =>
   typeof value === 'object' && value !== null ? texts.get(value) : undefined
 
+const complete = new WeakMap<object, string>()
+
+/**
+ * Notes that a frozen value is a whole member of objects with this schema: decoding and defaults would leave it as it
+ * is.
+ */
+export function noteComplete(value: object, schema: string): void {
+  if (Object.isFrozen(value)) complete.set(value, schema)
+}
+
+/** Returns whether {@link noteComplete} was called for the value and the schema. */
+export const isComplete = (value: unknown, schema: string): boolean =>
+  typeof value === 'object' && value !== null && complete.get(value) === schema
+
 /** What is compared with. More would cost those more who are like none of them. */
 const maxKnown = 4
 /** Objects, lists and plain values in one that is kept: a larger one would stay in memory for nothing. */

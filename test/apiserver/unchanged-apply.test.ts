@@ -64,3 +64,63 @@ t.test('an apply that changes nothing is known the next time', async (t) => {
   t.equal(versionOf(await apply(deployment(), 'fieldManager=one&dryRun=All')), versionOf(forced))
   t.equal((await apply('{"kind":"Deployment"')).status, 400)
 })
+
+t.test('pods with the same spec are written in each way, and none changes another', async (t) => {
+  const { send } = await startTestApiServer(t)
+  const pods = '/api/v1/namespaces/default/pods'
+  const env = Array.from({ length: 20 }, (_, i) => ({ name: `SETTING_${i}`, value: `the value of setting ${i}` }))
+  const names = ['a', 'b', 'c']
+  await send('/api/v1/namespaces/default/serviceaccounts', {
+    method: 'POST',
+    body: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } },
+  })
+  const spec = { automountServiceAccountToken: false, containers: [{ name: 'c', image: 'i', env }] }
+  for (const name of names) {
+    const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec }
+    t.equal((await send(pods, { method: 'POST', body })).status, 201)
+  }
+  type Written = { spec: { containers: { image: string; env: object[] }[]; tolerations: object[] }; status: object }
+  const get = async (name: string) => (await send(`${pods}/${name}`)).body as Written
+  const patch = async (type: string, target: string, body: object): Promise<Written> => {
+    const headers = { 'content-type': `application/${type}` }
+    const answer = await send(`${pods}/${target}`, { method: 'PATCH', headers, body })
+    t.equal(answer.status, 200, `${type} ${target} ${JSON.stringify(answer.body).slice(0, 300)}`)
+    return answer.body as Written
+  }
+  const before = (await get('a')).spec
+  const [merge, strategic] = ['merge-patch+json', 'strategic-merge-patch+json']
+  for (let round = 0; round < 4; round++) {
+    for (const name of ['a', 'b']) {
+      const metadata = { annotations: { round: `${name} ${round}` } }
+      t.same((await patch(merge, name, { metadata })).spec, before)
+      t.same((await patch(strategic, name, { metadata: { labels: { round: `${round}` } } })).spec, before)
+      t.same((await patch(strategic, `${name}/status`, { status: { message: `${round}` } })).spec, before)
+      t.same(
+        (await patch('json-patch+json', name, [{ op: 'add', path: '/metadata/labels/x', value: `${round}` }])).spec,
+        before,
+      )
+    }
+  }
+  t.match(await get('b'), { status: { phase: 'Pending', message: '3' } })
+  const containers = [{ name: 'c', image: 'other' }]
+  const tolerations = [...before.tolerations, { key: 'x', operator: 'Exists' }]
+  t.match(await patch(strategic, 'a', { spec: { containers } }), { spec: { containers: [{ image: 'other', env }] } })
+  t.match(await patch(merge, 'a', { spec: { tolerations } }), { spec: { tolerations } })
+  await patch('json-patch+json', 'b', [{ op: 'replace', path: '/spec/containers/0/image', value: 'third' }])
+  t.equal(
+    (await send(`${pods}/c/resize`, { method: 'PATCH', headers: { 'content-type': `application/${merge}` }, body: {} }))
+      .status,
+    200,
+  )
+  t.same((await get('c')).spec, before)
+  t.same((await get('b')).spec, { ...before, containers: [{ ...before.containers[0], image: 'third' }] })
+
+  const put = { ...(await get('c')), metadata: { name: 'c', labels: { put: 'yes' } } }
+  t.match(await send(`${pods}/c`, { method: 'PUT', body: put }), { status: 200, body: { spec: before } })
+  const ephemeralContainers = [{ name: 'e', image: 'i' }]
+  const debugged = await patch(strategic, 'c/ephemeralcontainers', { spec: { ephemeralContainers } })
+  t.match(debugged.spec, { ephemeralContainers })
+  const bound = { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'c' }, target: { kind: 'Node', name: 'n' } }
+  t.equal((await send(`${pods}/c/binding`, { method: 'POST', body: bound })).status, 201)
+  t.match(await patch(merge, 'c', { metadata: { annotations: { last: 'yes' } } }), { spec: { nodeName: 'n' } })
+})

@@ -31,6 +31,8 @@ export interface Patch {
   show(document: unknown): string
   /** Puts the object, before it is patched, in the order in which messages quote it. */
   encode(object: Record<string, unknown>): Record<string, unknown>
+  /** Returns whether `apply` may change a member of the document. Absent: it may change all of them. */
+  changes?(member: string): boolean
   /** Unknown fields are told of in their order, not in that of the document. */
   sortsProblems?: boolean
 }
@@ -149,6 +151,7 @@ function readMergePatch(patch: unknown, schema: string): Patch {
   return {
     strictErrors: [],
     apply: (document) => applyMergePatch(document, patch),
+    changes: (member) => Object.hasOwn(patch as object, member),
     show: (document) => toJson(sortTouched(document, patch)),
     encode: (object) => inOrderOfFields(object, schema),
   }
@@ -162,6 +165,9 @@ function readStrategicMergePatch(patch: unknown, schema: string): Patch {
     show: () => printValue(patch),
     encode: (object) => object,
     sortsProblems: true,
+    ...(!Object.keys(changes).some((key) => key.startsWith('$')) && {
+      changes: (member: string) => Object.hasOwn(changes, member),
+    }),
     apply(document) {
       const { kind, apiVersion } = document
       const merged = { ...strategicMerge(document, changes, schema), kind, apiVersion } // what it is no patch changes

@@ -4,6 +4,7 @@ import { StatusError } from '../../../shared/api/status/status-error.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { resetsManagedFields } from '../../patch/managed-fields.ts'
+import type { CopyCurrent } from '../../registry/writes/update-object.ts'
 import type { Decoded } from '../../validation/decoder.ts'
 import { jsonWord } from '../../validation/json-word.ts'
 import { decodeBody } from '../../validation/request-body.ts'
@@ -51,20 +52,17 @@ export async function patch(api: ApiContext, { exchange, definition, target }: R
 /** Reads the patch again: what it adds to an object becomes a part of that. */
 type ReadPatch = () => Patch
 
-/**
- * The patch is applied to what a client would see, and the result is read like a body. `current` makes a copy that may
- * be changed.
- */
+/** The patch is applied to what a client would see, and the result is read like a body. */
 export function patched(
   definition: ResourceDefinition,
-  current: () => KubeObject,
+  current: CopyCurrent,
   read: ReadPatch,
   { fieldValidation, limits, warn }: ParsedWriteOptions,
 ): KubeObject {
   const { kind } = definition
   const apiVersion = apiVersionOf(definition)
-  const { apply, strictErrors, sortsProblems } = read()
-  const document = apply({ kind, apiVersion, ...current() })
+  const { apply, strictErrors, sortsProblems, changes } = read()
+  const document = apply({ kind, apiVersion, ...current(changes) })
   // Decoding changes the document: a message quotes another one.
   const quoted = (): string => {
     const { apply, show, encode } = read()

@@ -8,6 +8,7 @@ import { traitsOf } from '../../kind/subresource-traits.ts'
 import { invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
+import { isComplete } from '../../values/recurring.ts'
 import type { CachedObject } from '../../watchcache/cached-object.ts'
 import type { AdmissionAttributes, AdmissionView } from '../admission-plugin.ts'
 import { objectKey } from '../keys.ts'
@@ -27,12 +28,18 @@ import { reasonAfterUpdate } from './termination-reason.ts'
 import type { WritePath } from './write-path.ts'
 import { WriteTries } from './write-tries.ts'
 
+/**
+ * Returns a copy of the present object, which may be changed except for the sets in managedFields. A caller that passes
+ * `isChanged` changes only the members that it names, and the metadata: others may be frozen.
+ */
+export type CopyCurrent = (isChanged?: (member: string) => boolean) => KubeObject
+
 export interface UpdateRequest {
   /**
-   * Returns the new object, decoded and defaulted. Called again if another write came first. `current` makes a copy of
-   * the present object, which may be changed except for the sets in managedFields; it is absent if there is no object.
+   * Returns the new object, decoded and defaulted. Called again if another write came first. `current` is absent if
+   * there is no object.
    */
-  transform(current: (() => KubeObject) | undefined): KubeObject | Promise<KubeObject>
+  transform(current: CopyCurrent | undefined): KubeObject | Promise<KubeObject>
   /**
    * If true, a UID in the body must be that of the object, or the write conflicts; otherwise the write may not change
    * the UID.
@@ -85,8 +92,8 @@ export async function updateObject(
         request.unchanged.repeated(current)
         return { stored: current, created: false }
       }
-      const old = decodeStored(current)
-      const object = await request.transform(() => copyDecoded(old))
+      const old = decodeStored(current, definition.strategy.sharesSpec)
+      const object = await request.transform(copierOf(scope, old))
       const resourceVersion = bodyResourceVersion(object)
       if (request.uidIsPrecondition) {
         dedupOwners(object, options.warn)
@@ -102,6 +109,16 @@ export async function updateObject(
   } finally {
     turn?.[Symbol.dispose]()
   }
+}
+
+/** What is written through other subresources takes parts of the spec. */
+function copierOf({ definition: { schema }, subresource }: ObjectScope, old: KubeObject): CopyCurrent {
+  const mayShare = subresource === undefined || subresource === 'status'
+  return (isChanged) =>
+    copyDecoded(
+      old,
+      mayShare && isChanged ? (member) => !isChanged(member) && isComplete(old[member], schema) : undefined,
+    )
 }
 
 async function createAbsent(
@@ -204,7 +221,7 @@ async function storeReplacement(
   if (validating) await validating
 
   const isUpToDate = !definition.custom || current.storedIn === definition.storageVersion
-  if (isUpToDate && !saysNew(old, object) && (sameButTimes(old, object) || sameObject(old, object))) return current
+  if (isUpToDate && !saysNew(old, object) && sameButTimes(old, object)) return current
   // The answer of a dry run is the object before it is stored, which clears the link.
   if (!options.dryRun) object.metadata.selfLink = undefined
   const encoding = encodeWrite(definition, object, registry.limits.objectBytes)

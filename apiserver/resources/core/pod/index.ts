@@ -3,7 +3,7 @@ import { toTime } from '../../../../shared/clock/timestamp.ts'
 import { resource } from '../../../kind/resource-definition.ts'
 import { forbidden } from '../../../validation/field-error.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
-import { Recurring } from '../../../values/recurring.ts'
+import { isComplete, noteComplete, Recurring } from '../../../values/recurring.ts'
 import { defaultPodOnly, defaultPodSpec } from '../../parts/pod-spec/defaults.ts'
 import { dropDisabledFields } from '../../parts/pod-spec/gated-fields.ts'
 import {
@@ -25,6 +25,8 @@ import {
   validateWhole,
 } from './validate-update.ts'
 
+const schema = 'io.k8s.api.core.v1.Pod'
+
 export const pod = resource<Pod>({
   group: '',
   version: 'v1',
@@ -34,7 +36,7 @@ export const pod = resource<Pod>({
   namespaced: true,
   shortNames: ['po'],
   categories: ['all'],
-  schema: 'io.k8s.api.core.v1.Pod',
+  schema,
   columns: podColumns,
   cells: podCells,
   rowConditions: podRowConditions,
@@ -65,9 +67,12 @@ export const pod = resource<Pod>({
     { name: 'resize', kind: 'Pod', verbs: ['get', 'patch', 'update'] },
   ],
   strategy: {
+    sharesSpec: true,
     applyDefaults(pod) {
-      defaultPodSpec(pod.spec)
-      defaultPodOnly(pod.spec)
+      if (!isComplete(pod.spec, schema)) {
+        defaultPodSpec(pod.spec)
+        defaultPodOnly(pod.spec)
+      }
       alignAddresses(pod)
     },
     prepareForCreate(object, { featureGates, nowMs }) {
@@ -91,8 +96,10 @@ export const pod = resource<Pod>({
       }
     },
     prepareForUpdate(object, old, { subresource, featureGates }) {
-      dropDisabledFields(object.spec, old.spec, featureGates)
-      if (!subresource) treatNegativeGraceAsOne(object)
+      if (object.spec !== old.spec) {
+        dropDisabledFields(object.spec, old.spec, featureGates)
+        if (!subresource) treatNegativeGraceAsOne(object)
+      }
       if (subresource === 'ephemeralcontainers') takeEphemeralContainers(object, old)
       if (subresource === 'resize') takeResources(object, old)
       if (subresource === 'status') {
@@ -100,7 +107,12 @@ export const pod = resource<Pod>({
         object.metadata.deletionTimestamp = old.metadata.deletionTimestamp
         if (object.status && !object.status.qosClass) object.status.qosClass = old.status?.qosClass
       }
-      object.spec = specs.of(object.spec)
+      if (object.spec === old.spec) return
+      if (!Object.isFrozen(old.spec) || !deepEqual(object.spec, old.spec)) object.spec = specs.of(object.spec)
+      else {
+        object.spec = old.spec
+        if (!subresource) noteComplete(old.spec, schema)
+      }
     },
     validate(object, errors) {
       validateWhole(object, errors)
@@ -120,7 +132,10 @@ export const pod = resource<Pod>({
     validateName: podNameRule,
     checkGracefulDelete: gracePeriodSeconds,
     // Its binding is no change of what is wanted.
-    generation: { changed: ({ spec }, old) => !deepEqual({ ...spec, nodeName: '' }, { ...old.spec, nodeName: '' }) },
+    generation: {
+      changed: ({ spec }, old) =>
+        spec !== old.spec && !deepEqual({ ...spec, nodeName: '' }, { ...old.spec, nodeName: '' }),
+    },
     returnsDeletedObject: true,
   },
   example: {
