@@ -38,7 +38,7 @@ export async function convertObject(
   if (from === to) return object
   if (from.custom?.webhook) return from.custom.webhook.convert(object, to.version)
   const { resourceVersion } = object.metadata
-  const value = encodeForStorage(from, structuredClone(object))
+  const { value } = encodeForStorage(from, structuredClone(object))
   const converted = decodeStored(asShown(to, { value, revision: undefined }))
   converted.metadata.resourceVersion = resourceVersion
   return converted

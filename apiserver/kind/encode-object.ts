@@ -1,22 +1,38 @@
 import { toJson } from '../../shared/api/json/exact-json.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
-import { type ManagedFieldsEntry, stringifyEntries } from '../patch/managed-fields.ts'
+import { entryPieces, type ManagedFieldsEntry } from '../patch/managed-fields.ts'
 import { jsonOf } from '../values/recurring.ts'
 
 /** The one encoding of a write. Everything that is ever sent of the object is cut from this string. */
-export function encodeObject(object: KubeObject): string {
+export const encodeObject = (object: KubeObject): string => encodePieces(object).join('')
+
+/**
+ * Returns the pieces whose concatenation is the JSON of an object. Every second piece is a text that other objects may
+ * have as well: the set of fields of a manager, or the spec.
+ */
+export function encodePieces(object: KubeObject): string[] {
   const { metadata } = object
-  const { name, generateName, namespace, uid, managedFields, ...others } = metadata
+  const { name, generateName, namespace, uid, managedFields = [], ...others } = metadata
   others.resourceVersion = undefined
   const head = toJson({ name, generateName, namespace, uid, ...others })
-  const fields = managedFields?.length
-    ? `,"managedFields":${stringifyEntries(managedFields as ManagedFieldsEntry[])}`
-    : ''
-  let text = `{"metadata":${head.slice(0, -1)}${fields}}`
+  const pieces: string[] = []
+  let own = `{"metadata":${head.slice(0, -1)}`
+  for (const [index, entry] of (managedFields as ManagedFieldsEntry[]).entries()) {
+    const { before, fields, after } = entryPieces(entry)
+    pieces.push(`${own}${index === 0 ? ',"managedFields":[' : ','}${before}`, fields)
+    own = after
+  }
+  own += managedFields.length > 0 ? ']}' : '}'
   for (const key in object) {
     if (key === 'metadata' || key === 'kind' || key === 'apiVersion') continue
     const json = jsonOf(object[key])
-    if (json !== undefined) text += `,${JSON.stringify(key)}:${json}`
+    if (json === undefined) continue
+    own += `,${JSON.stringify(key)}:`
+    if (key === 'spec') {
+      pieces.push(own, json)
+      own = ''
+    } else own += json
   }
-  return `${text}}`
+  pieces.push(`${own}}`)
+  return pieces
 }

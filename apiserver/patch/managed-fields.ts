@@ -115,16 +115,17 @@ export function makeEncodedEntry(
   return out
 }
 
-/** Encodes the entries as JSON. */
-export const stringifyEntries = (entries: ManagedFieldsEntry[]): string => `[${entries.map(stringifyEntry).join(',')}]`
-
-function stringifyEntry(entry: ManagedFieldsEntry): string {
-  const text = entry[fieldsText] ?? knownJson(entry.fieldsV1)
-  if (text === undefined) return toJson(entry)
-  const { fieldsV1: _, subresource, ...rest } = entry
-  const end = subresource ? `,"subresource":${JSON.stringify(subresource)}}` : '}'
-  return `${JSON.stringify(rest).slice(0, -1)},"fieldsV1":${text}${end}`
+/** Encodes an entry as JSON: its set of fields, and what is before and after it. */
+export function entryPieces(entry: ManagedFieldsEntry): { before: string; fields: string; after: string } {
+  const { manager, operation, apiVersion, time, fieldsType, fieldsV1, subresource } = entry
+  const before = JSON.stringify({ manager, operation, apiVersion, time, fieldsType })
+  if (fieldsV1 === undefined) return { before: before.slice(0, -1), fields: '', after: endOf(subresource) }
+  const fields = entry[fieldsText] ?? knownJson(fieldsV1) ?? toJson(fieldsV1)
+  return { before: `${before.slice(0, -1)}${before === '{}' ? '' : ','}"fieldsV1":`, fields, after: endOf(subresource) }
 }
+
+const endOf = (subresource: string | undefined): string =>
+  subresource ? `,"subresource":${JSON.stringify(subresource)}}` : '}'
 
 /** Too many updaters: the oldest of each version become one entry. */
 export function capUpdateManagers(entries: ManagedFieldsEntry[]): ManagedFieldsEntry[] {

@@ -1,7 +1,7 @@
 import { parseStored } from '../../shared/api/json/exact-json.ts'
 import { requestEntityTooLarge } from '../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
-import { encodeObject } from '../kind/encode-object.ts'
+import { encodePieces } from '../kind/encode-object.ts'
 import type { ConversionWebhook, ResourceDefinition, VersionConversion } from '../kind/resource-definition.ts'
 import { withoutStorageVersion, withStorageVersion } from '../kind/storage-version.ts'
 import { Unconverted } from '../kind/unconverted.ts'
@@ -25,6 +25,9 @@ export interface StoredObject {
   readonly parts?: readonly string[]
 }
 
+/** The JSON of an object that is to be stored, and what it is joined from if that is known. */
+export type Encoded = Pick<StoredObject, 'value' | 'parts'>
+
 const beginning = '{"metadata":{'
 
 /**
@@ -42,7 +45,7 @@ export function encodeWrite(
   definition: ResourceDefinition,
   object: KubeObject,
   maxBytes: number,
-): string | Promise<string> {
+): Encoded | Promise<Encoded> {
   const webhook = definition.custom?.webhook
   return webhook
     ? encodeConverted(definition, webhook, object, maxBytes)
@@ -54,11 +57,11 @@ async function encodeConverted(
   webhook: ConversionWebhook,
   object: KubeObject,
   maxBytes: number,
-): Promise<string> {
+): Promise<Encoded> {
   await webhook.toStorage(object)
-  const value = encodeVersioned(definition, object, maxBytes)
-  await webhook.announce(value)
-  return value
+  const encoded = encodeVersioned(definition, object, maxBytes)
+  await webhook.announce(encoded.value)
+  return encoded
 }
 
 /**
@@ -69,29 +72,36 @@ export function encodeForStorage(
   definition: ResourceDefinition,
   object: KubeObject,
   maxBytes = Number.POSITIVE_INFINITY,
-): string {
+): Encoded {
   conversionOf(definition)?.toStorage(object)
   return encodeVersioned(definition, object, maxBytes)
 }
 
 /** Encodes an object. The value of a custom resource contains its storage version, since its definition may change. */
-function encodeVersioned({ custom, storageVersion }: ResourceDefinition, object: KubeObject, maxBytes: number): string {
-  const value = encodeObject(object)
+function encodeVersioned(
+  { custom, storageVersion }: ResourceDefinition,
+  object: KubeObject,
+  maxBytes: number,
+): Encoded {
+  const pieces = encodePieces(object)
+  const value = joined(pieces)
   if (value.length > maxBytes)
     throw requestEntityTooLarge(
       `the object would have ${value.length} bytes as it is stored: limit is ${maxBytes}`,
     ).atLimit('storedObject')
-  return custom && storageVersion !== undefined ? withStorageVersion(value, storageVersion) : value
+  return custom && storageVersion !== undefined
+    ? { value: withStorageVersion(value, storageVersion) }
+    : { value, parts: pieces }
 }
 
 /** Returns the stored object in the form of the definition's version. Throws the reason if it cannot be converted. */
 export function asShown(definition: ResourceDefinition, stored: StoredObject): StoredObject {
   const conversion = conversionOf(definition)
   if (!conversion) return stored
-  const { value, revision = Number.POSITIVE_INFINITY } = stored
-  const shown = conversion.present({ value, revision })
+  const { value, revision } = stored
+  const shown = conversion.present({ value, revision: revision ?? Number.POSITIVE_INFINITY })
   if (shown instanceof Unconverted) throw shown.why
-  return { ...stored, value: shown ?? (definition.custom ? withoutStorageVersion(value) : value) }
+  return { value: shown ?? (definition.custom ? withoutStorageVersion(value) : value), revision }
 }
 
 /**

@@ -15,12 +15,12 @@ export function createMemoryStorage({ history = defaultHistory }: MemoryStorageO
     oldestRevision: () => state.oldestRevision,
     get: async (key) => state.get(key),
     list: async (options) => state.list(options),
-    async put({ key, value, expect, fence }) {
+    async put({ key, value, parts, expect, fence }) {
       if (fence) checkFence(fence, state.get(fence.key)?.value)
       const current = state.get(key)
       if (expect === 'absent' ? current : current?.revision !== expect) return { ok: false, current }
       const revision = state.revision + 1
-      state.apply([{ key, value, revision }])
+      state.apply([{ key, value, parts, revision }])
       return { ok: true, revision }
     },
     async delete({ key, expect, lastValue, fence }) {

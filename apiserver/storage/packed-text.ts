@@ -1,11 +1,13 @@
 /**
- * Where an object's JSON is cut. The parts are often equal from object to object: what a template made, and the fields
- * that a manager owns of it. Any cut will do, since the text is whole again when its parts are joined.
+ * Where an object's JSON is cut, unless its writer knows better. The parts are often equal from object to object: what a
+ * template made, and the fields that a manager owns of it. Any cut will do, since the text is whole again when its parts
+ * are joined.
  */
 const beforeManagers = ',"managedFields":['
-/** Between the two stands when a manager wrote; what it owns follows, and then the next one. */
-const [beforeFields, beforeManager] = [',"fieldsType":', '},{"manager":']
-/** Precedes the spec of an object: the part that holds one begins with it. */
+/** Precedes the set of fields that a manager owns: what it owns follows, and then the next manager. */
+export const beforeFields = '"fieldsV1":'
+const [beforeSubresource, beforeManager, afterManagers] = [',"subresource":', '},{"manager":', '}]}']
+/** Precedes the spec of an object. */
 export const beforeSpec = '},"spec":'
 const beforeStatus = ',"status":'
 /** Shorter parts cost as much as they save. */
@@ -28,8 +30,9 @@ const known = new Map<number, string[]>()
 export class PackedText {
   readonly parts: readonly string[]
 
-  constructor(text: string) {
-    this.parts = pack(text)
+  /** `pieces`: what the text is joined from. Every second piece may be shared. */
+  constructor(text: string, pieces?: readonly string[]) {
+    this.parts = pieces ? packed(text, pieces, asIs) : pack(text)
   }
 
   toString(): string {
@@ -57,64 +60,76 @@ export function lengthOf(entry: { readonly value: string; readonly parts?: reado
 }
 
 function pack(text: string): string[] {
-  if (text.length < 2 * minShared) return [text]
+  const cuts = text.length < 2 * minShared ? [] : boundaries(text)
+  if (cuts.length === 0) return [text]
+  const pieces = [...cuts, text.length].map((to, index) => text.slice(index === 0 ? 0 : cuts[index - 1], to))
+  return packed(text, pieces, copyOf)
+}
+
+/** Joins neighbours that are not shared. `kept` makes what stays in memory of a text. */
+function packed(text: string, pieces: readonly string[], kept: (text: string) => string): string[] {
   const parts: string[] = []
-  /** Where the text begins that is not shared and not yet in `parts`. */
-  let ownFrom = 0
-  let from = 0
-  for (const to of boundaries(text)) {
-    const shared = to - from < minShared || to - from > maxShared ? undefined : share(text, from, to)
-    if (shared !== undefined) {
-      if (ownFrom < from) parts.push(copyOf(text, ownFrom, from))
-      parts.push(shared)
-      ownFrom = to
+  let own = ''
+  for (let index = 0; index < pieces.length; index++) {
+    const piece = pieces[index]!
+    const part = index % 2 === 1 ? share(piece, kept) : undefined
+    if (part === undefined) {
+      own += piece
+      continue
     }
-    from = to
+    if (own !== '') parts.push(kept(own))
+    parts.push(part)
+    own = ''
   }
   if (parts.length === 0) return [text]
-  if (ownFrom < text.length) parts.push(copyOf(text, ownFrom, text.length))
+  if (own !== '') parts.push(kept(own))
   return parts
 }
 
+/** Returns where parts begin that may be shared, and where they end. */
 function boundaries(text: string): number[] {
   const found: number[] = []
   const spec = text.indexOf(beforeSpec)
-  const metadata = spec === -1 ? text : text.slice(0, spec)
-  let at = 0
-  const cutAt = (mark: string): boolean => {
-    const next = metadata.indexOf(mark, at)
-    if (next === -1) return false
-    found.push(next)
-    at = next + mark.length
-    return true
+  const metadata = spec === -1 ? text : text.slice(0, spec + afterManagers.length)
+  for (let at = metadata.indexOf(beforeManagers); at !== -1; ) {
+    const fields = metadata.indexOf(beforeFields, at)
+    if (fields === -1) break
+    const next = metadata.indexOf(beforeManager, fields)
+    const end = next === -1 ? metadata.indexOf(afterManagers, fields) : next
+    if (end === -1) break
+    const subresource = metadata.lastIndexOf(beforeSubresource, end)
+    found.push(fields + beforeFields.length, subresource > fields ? subresource : end)
+    at = next
   }
-  if (cutAt(beforeManagers)) while (cutAt(beforeFields) && cutAt(beforeManager));
   if (spec !== -1) {
     // It is short, and what precedes it long.
     const status = text.lastIndexOf(beforeStatus)
-    found.push(spec)
-    if (status > spec) found.push(status)
+    found.push(spec + beforeSpec.length, status > spec ? status : text.length - 1)
   }
-  found.push(text.length)
   return found
 }
 
-/** The remembered text that is equal; else this one is remembered, for those to come. */
-function share(text: string, from: number, to: number): string {
-  const part = text.slice(from, to)
-  let texts = known.get(part.length)
+/**
+ * Returns the remembered text that is equal; else this one is remembered, for those to come. Returns undefined for a
+ * piece that is too short or too long.
+ */
+function share(piece: string, kept: (text: string) => string): string | undefined {
+  if (piece.length < minShared || piece.length > maxShared) return undefined
+  let texts = known.get(piece.length)
   if (!texts) {
     if (known.size >= maxLengths) known.delete(known.keys().next().value!)
     texts = []
-    known.set(part.length, texts)
+    known.set(piece.length, texts)
   }
-  const equal = texts.indexOf(part)
+  const equal = texts.indexOf(piece)
   if (equal !== -1) return texts[equal]!
   if (texts.length >= maxOfLength) texts.shift()
-  const copy = copyOf(text, from, to)
-  texts.push(copy)
-  return copy
+  const text = kept(piece)
+  texts.push(text)
+  return text
 }
 
+const asIs = (text: string): string => text
+
 /** A text that does not hold the whole that it is a part of: a slice would. */
-const copyOf = (text: string, from: number, to: number): string => ` ${text.slice(from, to)}`.slice(1)
+const copyOf = (slice: string): string => ` ${slice}`.slice(1)

@@ -81,6 +81,8 @@ export interface ListResult {
 export interface PutOptions {
   key: string
   value: string
+  /** The parts that the value is joined from, if the writer knows them: each second part is one that others may have. */
+  parts?: readonly string[]
   /** `'absent'`: create only. A number: only if the key is at that revision. Losing is a result, not an exception. */
   expect: 'absent' | number
   /** Says that the write leads to a deletion. An engine that is full takes it as it takes deletes. */

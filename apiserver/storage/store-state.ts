@@ -8,6 +8,8 @@ export interface Change {
   key: string
   revision: number
   value?: string
+  /** See {@link PutOptions.parts}. */
+  parts?: readonly string[]
   /** See {@link StorageEvent.lastValue}. */
   lastValue?: string
 }
@@ -65,7 +67,7 @@ export class StoreState {
   /** Takes in what was there before everything that is known to have happened. */
   restore({ key, value, revision }: Change): void {
     if (value === undefined) this.#entries.delete(key)
-    else this.#entries.set(key, new PackedEntry(key, value, revision))
+    else this.#entries.set(key, new PackedEntry({ key, value, revision }))
   }
 
   /** Makes writes true, in the order of their revisions, and tells the watches. */
@@ -126,11 +128,11 @@ export class StoreState {
     this.#entries.clear()
   }
 
-  #take({ key, revision, value, lastValue }: Change): StorageEvent {
+  #take({ key, revision, value, parts, lastValue }: Change): StorageEvent {
     const previous = this.#entries.get(key)
     this.#revision = revision
     if (value === undefined) this.#entries.delete(key)
-    else this.#entries.set(key, new PackedEntry(key, value, revision))
+    else this.#entries.set(key, new PackedEntry({ key, value, parts, revision }))
     const entry = this.#entries.get(key)
     if (!entry) return this.#remember({ type: 'delete', key, revision, previous, lastValue })
     this.#remember({ type: 'put', key, revision, entry, previous })
@@ -144,10 +146,10 @@ class PackedEntry implements Entry {
   readonly revision: number
   readonly #text: PackedText
 
-  constructor(key: string, value: string, revision: number) {
+  constructor({ key, value, parts, revision }: Entry) {
     this.key = key
     this.revision = revision
-    this.#text = new PackedText(value)
+    this.#text = new PackedText(value, parts)
   }
 
   get value(): string {

@@ -138,11 +138,11 @@ async function put(
   const key = objectKey(definition, namespace, object.metadata.name!)
   const cache = registry.cacheOf(definition)
   const encoding = encodeWrite(definition, object, registry.limits.objectBytes)
-  const value = typeof encoding === 'string' ? encoding : await encoding
-  if (dryRun) return cache.get(key) ? undefined : asShown(definition, { value, revision: undefined })
+  const { value, parts } = encoding instanceof Promise ? await encoding : encoding
+  if (dryRun) return cache.get(key) ? undefined : asShown(definition, { value, parts, revision: undefined })
   cache.expect(key, value, object)
-  const result = await registry.storage.put({ key, value, expect: 'absent', fence })
-  return result.ok ? asShown(definition, { value, revision: result.revision }) : undefined
+  const result = await registry.storage.put({ key, value, parts, expect: 'absent', fence })
+  return result.ok ? asShown(definition, { value, parts, revision: result.revision }) : undefined
 }
 
 function taken(registry: WritePath, { definition, namespace }: RequestScope, name: string) {

@@ -108,12 +108,12 @@ async function apply(
   if (decision.outcome === 'pending') return { stored: current, removed: false }
   const removed = decision.outcome === 'remove'
   const encoding = encodeWrite(definition, decision.object, registry.limits.objectBytes)
-  const value = typeof encoding === 'string' ? encoding : await encoding
-  if (dryRun) return { stored: asShown(definition, { value, revision: current.revision }), removed }
+  const { value, parts } = encoding instanceof Promise ? await encoding : encoding
+  if (dryRun) return { stored: asShown(definition, { value, parts, revision: current.revision }), removed }
   let revision = current.revision
   if (!removed || decision.written) {
     registry.cacheOf(definition).expect(key, value, decision.object)
-    const result = await registry.storage.put({ key, value, expect: revision, freeing: true, fence })
+    const result = await registry.storage.put({ key, value, parts, expect: revision, freeing: true, fence })
     if (!result.ok) return undefined
     revision = result.revision
   }
@@ -124,7 +124,7 @@ async function apply(
     if (!result.ok) return undefined
     await definition.strategy.afterDelete?.(decision.object, registry.strategyContext(scope))
   }
-  return { stored: asShown(definition, { value, revision }), removed }
+  return { stored: asShown(definition, { value, parts, revision }), removed }
 }
 
 function checkPreconditions(

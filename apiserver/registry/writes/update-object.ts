@@ -225,18 +225,18 @@ async function storeReplacement(
   // The answer of a dry run is the object before it is stored, which clears the link.
   if (!options.dryRun) object.metadata.selfLink = undefined
   const encoding = encodeWrite(definition, object, registry.limits.objectBytes)
-  const value = typeof encoding === 'string' ? encoding : await encoding
-  if (options.dryRun) return asShown(definition, { value, revision: current.revision })
+  const { value, parts } = encoding instanceof Promise ? await encoding : encoding
+  if (options.dryRun) return asShown(definition, { value, parts, revision: current.revision })
   if (isFinished(object) && !strategy.deletion?.isHeld(object)) {
     const removed = await registry.storage.delete({ key, expect: current.revision, fence: options.fence })
     if (!removed.ok) return undefined
     await strategy.afterDelete?.(object, context)
-    return asShown(definition, { value, revision: current.revision })
+    return asShown(definition, { value, parts, revision: current.revision })
   }
   registry.cacheOf(definition).expect(key, value, object)
-  const condition = { expect: current.revision, fence: options.fence }
-  const result = await registry.storage.put({ key, value, ...condition, freeing: isEnding(object) })
-  return result.ok ? asShown(definition, { value, revision: result.revision }) : undefined
+  const condition = { expect: current.revision, fence: options.fence, freeing: isEnding(object) }
+  const result = await registry.storage.put({ key, value, parts, ...condition })
+  return result.ok ? asShown(definition, { value, parts, revision: result.revision }) : undefined
 }
 
 /**
