@@ -1,7 +1,7 @@
 /**
- * Where an object's JSON is cut, unless its writer knows better. The parts are often equal from object to object: what a
- * template made, and the fields that a manager owns of it. Any cut will do, since the text is whole again when its parts
- * are joined.
+ * Where an object's JSON is cut, unless its writer gives the parts. The parts are often equal from object to object:
+ * what a template made, and the fields that a manager owns of it. Any cut will do, since the text is whole again when
+ * its parts are joined.
  */
 const beforeManagers = ',"managedFields":['
 /** Precedes the set of fields that a manager owns: what it owns follows, and then the next manager. */

@@ -81,7 +81,7 @@ export interface ListResult {
 export interface PutOptions {
   key: string
   value: string
-  /** The parts that the value is joined from, if the writer knows them: each second part is one that others may have. */
+  /** The parts that the value is joined from, if the writer knows them. Other values may have each second part, too. */
   parts?: readonly string[]
   /** `'absent'`: create only. A number: only if the key is at that revision. Losing is a result, not an exception. */
   expect: 'absent' | number
