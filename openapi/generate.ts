@@ -16,7 +16,7 @@ import { type ProtobufFacts, protobufTable } from './protobuf-table.ts'
 
 /** [JSON name or '' when embedded, Go name, shape, Go type, omit] */
 type GoField = [json: string, go: string, shape: string, type: string, omit: string]
-/** [JSON name, path in decoder errors, shape, Go type, omit, Go name] */
+/** [JSON name, path in decoder errors, shape, Go type, omit or 'a' where upstream's type lacks the field, Go name] */
 type TypeField = [json: string, path: string, shape: string, goType: string, omit: string, go: string]
 interface Schema {
   type?: string
@@ -89,6 +89,7 @@ export function generate(): Generated {
 
   for (const addition of additions) {
     const base = addition.extends
+    const isOfUpstream = base !== undefined || schemas[addition.type] !== undefined
     if (!schemas[addition.type]) {
       schemas[addition.type] = { type: 'object', properties: { ...(base ? schemas[base]?.properties : {}) } }
       goTypes[addition.type] = [...(base ? (goTypes[base] ?? []) : [])]
@@ -97,7 +98,7 @@ export function generate(): Generated {
     if (addition.kind) schemas[addition.type]!['x-kubernetes-group-version-kind'] = [addition.kind]
     for (const [name, field] of Object.entries(addition.fields)) {
       schemas[addition.type]!.properties![name] = schemaOf(field.shape)
-      goTypes[addition.type]!.push([name, field.go, field.shape, field.goType, 'o'])
+      goTypes[addition.type]!.push([name, field.go, field.shape, field.goType, isOfUpstream ? 'a' : 'o'])
       descriptions[addition.type] ??= {}
       descriptions[addition.type]![name] = field.description
     }

@@ -45,6 +45,8 @@ export interface Field {
   dropEmpty: boolean
   /** Upstream writes the field even when it was not given. */
   always: boolean
+  /** Upstream's type does not have the field: `additions.ts` gives it. */
+  added: boolean
 }
 export interface StructType {
   /** Holds the OpenAPI name. */
@@ -57,7 +59,7 @@ export interface StructType {
   always: Field[]
 }
 
-type Row = [json: string, path: string, shape: string, goType: string, omit: '' | 'o' | 'z', go: string]
+type Row = [json: string, path: string, shape: string, goType: string, omit: '' | 'o' | 'z' | 'a', go: string]
 
 let rows: Record<string, Row[]> | undefined
 const structs = new Map<string, StructType>()
@@ -108,6 +110,7 @@ function compile(name: string, table: Row[]): StructType {
       omitEmpty: omit !== '',
       dropEmpty: omit !== '' && !type.pointer && !isStruct,
       always: omit === '' ? true : omit === 'o' && !type.pointer && isStruct,
+      added: omit === 'a',
     }
   })
   return {

@@ -1,5 +1,6 @@
 /**
  * Structs as upstream prints them inside messages: JSON of its Go types, with Go's field names and every field present.
+ * A field that upstream's type lacks is present only where it is set.
  * Upstream dumps its internal types, which mostly have the fields of v1; where they do not, `layouts` says how.
  */
 import { type Field, structType, type ValueType, zeroValue } from '../../openapi/types.ts'
@@ -12,6 +13,8 @@ interface LayoutField {
   go: string
   read(source: Record<string, unknown>): unknown
   type: ValueType
+  /** Upstream's type lacks the field. */
+  added?: boolean
 }
 const layouts = new Map<string, LayoutField[]>()
 
@@ -22,8 +25,9 @@ export function dump(schema: string, value: unknown): unknown {
 function dumpStruct(schema: string, source: Record<string, unknown>): Record<string, unknown> {
   if (schema.startsWith(META)) return asJson(schema, source)
   const result: Record<string, unknown> = {}
-  for (const { go, read, type } of layoutOf(schema)) {
+  for (const { go, read, type, added } of layoutOf(schema)) {
     const value = read(source)
+    if (added && value === undefined) continue
     if (go === 'ObjectMeta') Object.assign(result, asJson(type.ref ?? '', (value ?? {}) as Record<string, unknown>))
     else result[go] = dumpValue(type, value)
   }
@@ -72,6 +76,7 @@ const plain = (field: Field): LayoutField => ({
   go: field.goName,
   read: (source) => source[field.name],
   type: field.type,
+  added: field.added,
 })
 
 const core = 'io.k8s.api.core.v1'

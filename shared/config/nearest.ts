@@ -1,12 +1,12 @@
-/** The known name that a mistyped one most likely stands for; `undefined` when none is near. */
+/** The known name that a mistyped or shortened one most likely stands for; `undefined` when none is near. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const ranked = known
     .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance)
   const best = ranked[0]
-  return best && best.distance <= Math.max(2, name.length / 3) && best.distance < name.length
-    ? best.candidate
-    : undefined
+  if (best && best.distance <= Math.max(2, name.length / 3) && best.distance < name.length) return best.candidate
+  const longer = known.filter((candidate) => candidate.startsWith(`${name}-`))
+  return longer.length === 1 ? longer[0] : undefined
 }
 
 /** Levenshtein's. */

@@ -33,7 +33,7 @@ export interface Scenario {
   /** Settings of its evictions, as options name them. */
   eviction?: Partial<Values<typeof evictionOptions>>
 }
-interface Deed {
+export interface Deed {
   at: number
   delete?: object
   /** Another object appears, by the plural of its kind. */

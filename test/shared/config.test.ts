@@ -74,6 +74,7 @@ t.test('flags win over variables, variables over the file, the file over default
 t.test('a mistake is told with its place and its remedy', async (t) => {
   const mistakes: [args: string[], message: string][] = [
     [['--prot=1'], 'unknown flag --prot; did you mean --port? (--help lists all)'],
+    [['--shutdown', '10s'], 'unknown flag --shutdown; did you mean --shutdown-grace-period? (--help lists all)'],
     [['--nothing-like-it'], 'unknown flag --nothing-like-it (--help lists all)'],
     [['--port'], '--port needs a value: --port PORT'],
     [['--port=abc'], '--port must be a whole number from 0 to 65535, not "abc"'],

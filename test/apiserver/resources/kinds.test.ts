@@ -11,8 +11,10 @@ import { dns1123Subdomain } from '../../../apiserver/validation/names.ts'
 import { validateObjectMeta } from '../../../apiserver/validation/object-meta.ts'
 import { unifiedDiff } from '../../../apiserver/validation/unified-diff.ts'
 import { defaultWorkLimits } from '../../../apiserver/work-limits.ts'
+import { structType } from '../../../openapi/types.ts'
 import type { KubeObject, Pod, Service } from '../../../shared/api/types.ts'
 import { defaultFeatureGates, type FeatureGates, featureGateNames } from '../../../shared/config/feature-gates.ts'
+import { addedGroups } from '../../openapi/added.ts'
 
 const limits = defaultWorkLimits
 
@@ -54,6 +56,14 @@ function create(definition: ResourceDefinition, body: unknown, featureGates = de
   const texts = errors.map((error) => `${error.field}: ${errorBody(error)}`)
   return { object, errors: [...new Set(texts)], warnings: strategy.warnings?.(object, undefined, context) ?? [] }
 }
+
+t.test('a kind of our own with a spec keeps metadata.generation', async (t) => {
+  const withSpec = resources.filter(
+    ({ group, schema }) => addedGroups.has(group) && structType(schema).byName.has('spec'),
+  )
+  const silent = withSpec.filter(({ strategy }) => !strategy.generation).map(({ plural }) => plural)
+  t.same(silent, [], '`plain` does so with `countsGenerations: true`')
+})
 
 t.test('every kind stands by its example', async (t) => {
   for (const definition of resources.filter(({ virtual }) => !virtual)) {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { decodeObject, decodeStruct, zeroOf } from '../../../apiserver/validation/decoder.ts'
+import { dump } from '../../../apiserver/validation/go-dump.ts'
 import { scanJson } from '../../../apiserver/validation/json-scanner.ts'
 import {
   assertObjectBody,
@@ -272,4 +273,14 @@ t.test('nesting has an end', async (t) => {
     messageOf(() => assertObjectBody(parseJsonBody(nested(depth), 'ConfigMap'), nested(depth), 'ConfigMap'))
   t.equal(refusal(1000), 'no error')
   t.match(refusal(50_000), 'exceeded max depth')
+})
+
+t.test('a dump of a struct shows a field that upstream lacks where it is set alone', async (t) => {
+  const shown = (preStop: object) => {
+    const lifecycle = dump('io.k8s.api.core.v1.Lifecycle', { preStop }) as { PreStop: object }
+    return lifecycle.PreStop
+  }
+  const fields = ['Exec', 'HTTPGet', 'TCPSocket', 'Sleep']
+  t.same(Object.keys(shown({ sleep: { seconds: 1 } })), fields)
+  t.match(shown({ sleep: { seconds: 1 }, reasonDelivery: { env: 'WHY' } }), { ReasonDelivery: { Env: 'WHY' } })
 })
