@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 const checks: Record<string, string[]> = {
   // What was checked before is remembered, so that only the files that a change concerns are checked again.
   types: ['tsc', '--noEmit', '--incremental', '--tsBuildInfoFile', 'node_modules/.cache/types.tsbuildinfo'],
-  lint: ['biome', 'check', '.'],
+  lint: ['biome', 'check', '--diagnostic-level=error', '.'],
   imports: ['node', 'scripts/check-imports.ts'],
   state: ['node', 'scripts/check-state.ts'],
   tidy: ['node', 'scripts/check-tidy.ts'],

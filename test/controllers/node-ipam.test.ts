@@ -1,9 +1,10 @@
 /** Ranges of nodes for their pods, as upstream's node-ipam-controller gives them out. */
 import t from 'tap'
-import { freeRange } from '../../controllers/node-ipam.ts'
+import { freeRange, startNodeIpam } from '../../controllers/node-ipam.ts'
 import type { Node } from '../../shared/api/types.ts'
 import { nodes } from '../../shared/client/resources.ts'
 import { startTestControlPlane } from '../harness/control-plane.ts'
+import { startTestLoop } from '../harness/loop.ts'
 import { until } from '../harness/until.ts'
 
 t.test('each node gets the next range that none has', async (t) => {
@@ -24,6 +25,19 @@ t.test('each node gets the next range that none has', async (t) => {
   await client.delete(nodes, { name: 'b' })
   await client.patch(nodes, { name: 'none' }, { metadata: { labels: { a: 'b' } } })
   t.same(await until(() => rangesOf('none'), { what: 'a range that is free again' }), ['10.244.2.0/24'])
+})
+
+t.test('a node gets its range by one write', async (t) => {
+  const { client } = await startTestControlPlane(t, { controllers: ['-*'] })
+  const { writes } = startTestLoop(t, client, (context) => startNodeIpam(context, '10.244.0.0/22'))
+  const isWritten = (name: string) =>
+    until(() => writes.includes(`patch nodes/${name}`), { what: `a range of ${name}` })
+  await client.create<Node>(nodes, { metadata: { name: 'first' } })
+  await isWritten('first')
+  await client.patch(nodes, { name: 'first' }, { metadata: { labels: { a: 'b' } } })
+  await client.create<Node>(nodes, { metadata: { name: 'second' } })
+  await isWritten('second')
+  t.same(writes, ['patch nodes/first', 'patch nodes/second'])
 })
 
 t.test('a range of a cluster', async (t) => {

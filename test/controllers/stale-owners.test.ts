@@ -1,24 +1,22 @@
 /** Kinds are watched apart: the garbage collector may hear late that a dependent has other owners than it knew. */
-import { pino } from 'pino'
 import t from 'tap'
 import type { ApiResource, ApiResources, ControllerContext } from '../../controllers/controller.ts'
 import { startGarbageCollector } from '../../controllers/garbage-collector/garbage-collector.ts'
 import { ignoreNotFound } from '../../shared/api/status/status-error.ts'
 import type { ConfigMap, ObjectMeta } from '../../shared/api/types.ts'
-import type { Client } from '../../shared/client/client.ts'
 import { configMaps, secrets } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { startTestControlPlane } from '../harness/control-plane.ts'
+import { countingClient, tapLog } from '../harness/loop.ts'
 import { until } from '../harness/until.ts'
 
 const { client } = await startTestControlPlane(t, { controllers: ['-garbage-collector-controller', '*'] })
 
 type Handler = { onAdd(object: { metadata: ObjectMeta }): void; onDelete(object: { metadata: ObjectMeta }): void }
 
-/** A garbage collector that hears only what the test tells it, and notes what it deletes. */
+/** A garbage collector that hears only what the test tells it, and tells what it writes. */
 function collector() {
   const handlers = new Map<string, Handler>()
-  const deleted: string[] = []
   const kinds = [
     { ...secrets, kind: 'Secret', namespaced: true },
     { ...configMaps, kind: 'ConfigMap', namespaced: true },
@@ -29,17 +27,8 @@ function collector() {
       get: () => undefined,
     }),
   }
-  const noting: Client = {
-    ...client,
-    get: client.get.bind(client),
-    list: client.list.bind(client),
-    patch: client.patch.bind(client),
-    async delete(resource, ref, options) {
-      await client.delete(resource, ref, options).finally(() => deleted.push(ref.name))
-    },
-  }
-  const log = pino({ level: 'silent' })
-  const context = { client: noting, informers, clock: realClock, log } as unknown as ControllerContext
+  const { client: counting, writes } = countingClient(client)
+  const context = { client: counting, informers, clock: realClock, log: tapLog(t) } as unknown as ControllerContext
   const resources: ApiResources = {
     current: () => kinds,
     follow: ({ onAdd }) => {
@@ -50,7 +39,7 @@ function collector() {
   const controller = startGarbageCollector(context, resources)
   t.teardown(() => controller.close())
   const told = (plural: string) => handlers.get(plural) as Handler
-  return { told, deleted }
+  return { told, writes }
 }
 
 const namespace = 'default'
@@ -63,7 +52,7 @@ const secret = (name: string) => client.create<{ metadata: ObjectMeta }>(secrets
 const find = (name: string) => client.get<ConfigMap>(configMaps, { namespace, name }).catch(ignoreNotFound)
 
 t.test('a dependent that was let go, or adopted, is not deleted with the owner that it had', async (t) => {
-  const { told, deleted } = collector()
+  const { told, writes } = collector()
   const [gone, living] = [await secret('gone'), await secret('living')]
   const dependents = await Promise.all(['free', 'adopted', 'left'].map((name) => configMap(name, ownerOf(gone))))
   for (const dependent of dependents) told('configmaps').onAdd(dependent)
@@ -74,7 +63,9 @@ t.test('a dependent that was let go, or adopted, is not deleted with the owner t
   await client.delete(secrets, { namespace, name: 'gone' })
   told('secrets').onDelete(gone)
   await until(async () => !(await find('left')), { what: 'the dependent of nobody to be deleted' })
-  await until(() => deleted.length >= 3, { what: 'all three to be looked at' })
+  await until(() => writes.filter((write) => write.startsWith('delete ')).length >= 3, {
+    what: 'all three to be looked at',
+  })
   t.match(await find('free'), { metadata: { name: 'free' } })
   t.match(await find('adopted'), { metadata: { ownerReferences: ownerOf(living) } })
 })

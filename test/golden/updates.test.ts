@@ -1,8 +1,9 @@
 /**
  * Updates of each field of each kind, answered as a kube-apiserver 1.36.3 does. `FIELDS=all` plays every case, and
- * `FIELDS=write` writes down which differ; the suite plays every 32nd.
+ * `FIELDS=write` writes down which differ; the suite plays every 32nd. The recording has digests alone: `ANSWERS=FILE`
+ * keeps the answers in a file, so that `diff` can compare those of two commits.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { createWriteStream, readFileSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:https'
 import { join } from 'node:path'
 import t from 'tap'
@@ -17,6 +18,7 @@ const recorded = read('answers.json') as { [object: string]: { [field: string]: 
 const differing = read('differ.json') as { [object: string]: { [field: string]: string } }
 
 const mode = process.env.FIELDS
+const kept = process.env.ANSWERS ? createWriteStream(process.env.ANSWERS) : undefined
 const STEP = mode ? 1 : 32
 t.setTimeout(600_000)
 
@@ -30,22 +32,25 @@ t.test('updates of each field of each kind with odd values', async (t) => {
   }
   const { definitions } = (await server.send('/openapi/v2')).body as { definitions: Definitions }
   const found: { [object: string]: { [field: string]: string } } = {}
-  let asked = 0
+  let count = 0
   let agreed = 0
   const isKnown = (object: string, field: string) => recorded[object]?.[field] !== undefined
   const player = new Player(send, definitions, { step: STEP, isKnown })
   for await (const { object, field, index, answer } of player.answers()) {
-    asked++
+    count++
     const agrees = digest(answer) === recorded[object]![field]!.split(' ')[index]
     const isListed = differing[object]?.[field]?.split(' ').includes(String(index)) ?? false
     if (agrees) agreed++
     else ((found[object] ??= {})[field] = [...(found[object]?.[field]?.split(' ') ?? []), index].join(' '))
     if (mode === 'write') continue
-    if (!agrees && !isListed) t.fail(`${object} ${field} [${index}]: ${answer.slice(0, 400)}`)
-    if (agrees && isListed) t.fail(`${object} ${field} [${index}] agrees by now: FIELDS=write takes it out of the list`)
+    const asked = `${object} ${field} [${index}]`
+    kept?.write(`${asked}: ${answer}\n`)
+    if (!agrees && !isListed) t.fail(`${asked}: compare the ANSWERS=FILE of two commits`, { answer })
+    if (agrees && isListed) t.fail(`${asked} agrees by now: FIELDS=write takes it out of the list`)
   }
   if (mode === 'write') writeFileSync(join(folder, 'differ.json'), `${JSON.stringify(found, null, 1)}\n`)
   const all = Object.values(recorded).flatMap((fields) => Object.values(fields)).join(' ').split(' ').length
-  t.equal(asked, Math.ceil(all / STEP), 'each recorded answer has its question')
-  t.ok(agreed > 0.9 * asked, `${agreed} of ${asked} agree`)
+  kept?.end()
+  t.equal(count, Math.ceil(all / STEP), 'each recorded answer has its question')
+  t.ok(agreed > 0.9 * count, `${agreed} of ${count} agree`)
 })

@@ -21,7 +21,7 @@ const builtVersions = ['1.35', '1.36']
 
 /** Why a built version cannot be tested with. */
 export const missingBuilt = (version: string): string =>
-  `no kubectl ${version} (built by .ci/run in test/toolchains/kubectl-${version})`
+  `no kubectl ${version} (\`test/toolchains/kubectl.sh ${version}\` builds it with Go)`
 
 /** Folders in which an SDK keeps several versions side by side, beside those on PATH; and those of built ones. */
 const knownFolders = [
