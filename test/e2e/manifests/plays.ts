@@ -3,13 +3,13 @@ import { get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { firstFreePort } from '../../../kubelet/runtime/process/network/port-refused.ts'
-import type { Stage } from './stage.ts'
+import { patience, type Stage } from './stage.ts'
 
 /** Waits until the application is ready, and asks it. */
 export type Play = (t: Test, stage: Stage) => Promise<void>
 
 const rollout = async (stage: Stage, ...names: string[]): Promise<void> => {
-  for (const name of names) await stage.kubectl(['rollout', 'status', name, '--timeout=120s'])
+  for (const name of names) await stage.kubectl(['rollout', 'status', name, patience])
 }
 
 /** Asks port 80 of the machine for a page of this host. */
@@ -60,11 +60,11 @@ export const plays: Readonly<Record<string, Play>> = {
 
   async cronjob(t, stage) {
     await stage.kubectl(['create', 'job', 'at-once', '--from=cronjob/hello'])
-    await stage.kubectl(['wait', '--for=condition=Complete', 'job/at-once', '--timeout=60s'])
+    await stage.kubectl(['wait', '--for=condition=Complete', 'job/at-once', patience])
     t.match(await stage.kubectl(['logs', 'job/at-once']), 'Hello from the Kubernetes cluster')
     await stage.kubectl(['delete', 'job', 'at-once'])
     const jobs = ['get', 'jobs', '-o', 'jsonpath={.items[*].status.succeeded}']
-    await stage.until(/^1/, () => stage.kubectl(jobs), { what: 'the job of the next minute', timeoutMs: 90_000 })
+    await stage.until(/^1/, () => stage.kubectl(jobs), { what: 'the job of the next minute', timeoutMs: 300_000 })
   },
 
   async postgres(t, stage) {
@@ -105,7 +105,7 @@ export const plays: Readonly<Record<string, Play>> = {
   },
 
   async 'log-collector'(_, stage) {
-    await stage.kubectl(['rollout', 'status', 'daemonset/log-collector', '-n', 'logging', '--timeout=60s'])
+    await stage.kubectl(['rollout', 'status', 'daemonset/log-collector', '-n', 'logging', patience])
     await stage.kubectl([
       'run',
       'chatty',
@@ -149,32 +149,25 @@ export const plays: Readonly<Record<string, Play>> = {
 
   async 'network-policies'(t, stage) {
     for (const name of ['blue', 'green']) {
-      await stage.kubectl(['rollout', 'status', 'deployment/web', '-n', name, '--timeout=60s'])
-      await stage.kubectl(['wait', '--for=condition=Ready', 'pod/client', '-n', name, '--timeout=60s'])
+      await stage.kubectl(['rollout', 'status', 'deployment/web', '-n', name, patience])
+      await stage.kubectl(['wait', '--for=condition=Ready', 'pod/client', '-n', name, patience])
     }
     const ask = (from: string, to: string): Promise<string> =>
       stage
-        .kubectl(['exec', '-n', from, 'client', '--', 'curl', '-sS', '--max-time', '3', `http://web.${to}`])
+        .kubectl(['exec', '-n', from, 'client', '--', 'curl', '-sS', '--max-time', '5', `http://web.${to}`])
         .catch((error: Error) => error.message)
     for (const [one, other] of [
       ['blue', 'green'],
       ['green', 'blue'],
     ] as const) {
-      t.match(await ask(one, one), 'Welcome to nginx!', `${one} reaches itself`)
+      await stage.until(/Welcome to nginx!/, () => ask(one, one), { what: `${one} to reach itself` })
       t.match(await ask(one, other), 'timed out', `${one} does not reach ${other}`)
     }
     await t.rejects(stage.get('http://web.blue'), 'nor does another namespace')
   },
 
   async 'ingress-nginx'(t, stage) {
-    await stage.kubectl([
-      'rollout',
-      'status',
-      'deployment/ingress-nginx-controller',
-      '-n',
-      'ingress-nginx',
-      '--timeout=60s',
-    ])
+    await stage.kubectl(['rollout', 'status', 'deployment/ingress-nginx-controller', '-n', 'ingress-nginx', patience])
     await rollout(stage, 'deployment/hello')
     const hostIP = await stage.kubectl(['get', 'node', '-o', 'jsonpath={.items[0].status.addresses[0].address}'])
     const ask = async (host: string): Promise<string> => {

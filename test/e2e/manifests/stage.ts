@@ -11,6 +11,9 @@ import { debianImage, type Recipe } from '../../images/debian-image.ts'
 import { client, recipes } from '../../images/recipes.ts'
 
 const run = promisify(execFile)
+const patienceMs = 300_000
+/** A busy machine takes minutes for what takes seconds else. */
+export const patience = `--timeout=${patienceMs / 1_000}s`
 const nobody = 65_534
 const ordinaryUser = join(repository, 'test', 'harness', 'ordinary-user.pl')
 const asker = {
@@ -47,7 +50,7 @@ export class Stage {
     const stage = new Stage(who, stateDir, command, kubectlFile)
     await stage.load(t, client)
     await stage.kubectl(['apply', '-f', '-'], JSON.stringify(asker))
-    await stage.kubectl(['wait', '--for=condition=Ready', 'pod/asker', '--timeout=60s'])
+    await stage.kubectl(['wait', '--for=condition=Ready', 'pod/asker', patience])
     return stage
   }
 
@@ -93,7 +96,7 @@ export class Stage {
   /** Runs kubectl, which has to succeed, and returns what it prints. */
   async kubectl(args: readonly string[], input?: string): Promise<string> {
     const running = run(this.kubectlFile, [`--kubeconfig=${join(this.stateDir, 'kubeconfig')}`, ...args], {
-      timeout: 180_000,
+      timeout: patienceMs + 10_000,
     })
     running.child.stdin?.end(input)
     return (await running).stdout.trim()
