@@ -184,6 +184,13 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
         server: options.apiServer,
         nodeName,
         endpointLagMs: options.endpointLagMs ?? 0,
+        onPodLimit: ({ namespace, name, podUid: uid }, message) =>
+          events.event(
+            { apiVersion: 'v1', kind: 'Pod', namespace, name, uid },
+            'Warning',
+            'TooManyConnections',
+            message,
+          ),
         warn,
       })
       return cluster

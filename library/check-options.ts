@@ -52,6 +52,7 @@ const checks: Record<keyof StartClusterOptions, Check> = {
   imageStore: imageStore.type.fromFile,
   pullImages: pullImages.type.fromFile,
   network: network.type.fromFile,
+  strict: flag.fromFile,
   storage: parseStorage,
   etcdCafile: etcdCafile.type.fromFile,
   etcdCertfile: etcdCertfile.type.fromFile,

@@ -125,6 +125,13 @@ export interface StartClusterOptions {
    */
   network?: 'host' | 'pod'
   /**
+   * Refuses containers that ask for users, rights or limits that this machine cannot give. Without it they run without
+   * these, and an event says so.
+   *
+   * @default false
+   */
+  strict?: boolean
+  /**
    * Chooses where objects are kept.
    *
    * @default 'memory'

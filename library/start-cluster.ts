@@ -133,6 +133,7 @@ function settingsFor(options: StartClusterOptions): ClusterSettings {
     imageStore: options.imageStore ?? values.imageStore,
     pullImages: options.pullImages ?? values.pullImages,
     network: options.network ?? values.network,
+    strict: options.strict ?? values.strict,
     timeScale: typeof time === 'number' ? time : 1,
     shutdownGracePeriod: toMs(options.shutdownGracePeriod ?? '2s'),
   }

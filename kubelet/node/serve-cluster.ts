@@ -7,7 +7,7 @@ import type { Service, ServiceCIDR } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { serviceCidrs, services } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import type { NetworkPlace, NodeNetwork, Served } from '../runtime/network/node-network.ts'
+import type { NetworkedPod, NetworkPlace, NodeNetwork, Served } from '../runtime/network/node-network.ts'
 import { ClusterServices } from '../services/cluster-services.ts'
 import { serveApi } from './serve-api.ts'
 
@@ -20,6 +20,8 @@ export interface ServeClusterOptions {
   nodeName: string
   /** Delays what rules learn of changes. */
   endpointLagMs: number
+  /** Reports a pod that reaches a limit of the network. */
+  onPodLimit(pod: NetworkedPod, message: string): void
   warn(error: unknown, what: string): void
 }
 
@@ -60,6 +62,8 @@ export async function serveCluster(options: ServeClusterOptions): Promise<Served
     served.push(proxy)
     const { serveWayOut } = await import('./way-out.ts')
     served.push(await serveWayOut({ network, clock, services: range ?? `${clusterIP}/16`, warn }))
+    const { limitConnections } = await import('../services/connection-limit.ts')
+    served.push(limitConnections({ network, clock, onReached: options.onPodLimit, warn }))
     const { PolicyEnforcer } = await import('../policies/policy-enforcer.ts')
     served.push(new PolicyEnforcer({ network, client, clock, dns, warn }))
     return { dns, close, lostAt: (ip) => proxy.lostAt(ip) }
