@@ -51,6 +51,7 @@ const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [--stora
                  fails for 8 %. --only create,get,patch,watch,start: some of them; --rounds N: how often both servers are started anew (default 5)
   --real BIN     runs kube-apiserver and etcd, the programs in the folder BIN, beside us, in turns and with the same client,
                  and compares rates and CPU time per request (with --only real: nothing else)
+  --containerd BIN  runs the pods of --only levels with the containerd of the folder BIN as well
   --storage etcd objects in etcd (the program on the PATH, or in BIN): beside kube-apiserver on the same etcd with --real,
                  else beside objects in memory; also two servers on one etcd, and creates beside bare puts
   --scale PODS   so many simulated pods, step by step, on --simulated-nodes, in memory or with --storage etcd; nothing else
@@ -69,6 +70,7 @@ const { values: flags } = parseArgs({
     only: { type: 'string', default: EVERYTHING },
     against: { type: 'string' },
     real: { type: 'string' },
+    containerd: { type: 'string' },
     storage: { type: 'string', default: 'memory' },
     scale: { type: 'string' },
     'simulated-nodes': { type: 'string', default: '1000' },
@@ -222,7 +224,7 @@ const SIMULATED_A_NODE = 100
 async function measureLevelRows(): Promise<Row[]> {
   const { measureLevels, whyNoLevels } = await import('./levels/levels.ts')
   const why = whyNoLevels()
-  if (!why) return measureLevels(withKubestage, rounds)
+  if (!why) return measureLevels(withKubestage, rounds, flags.containerd)
   process.stderr.write(`levels are not measured: ${why}\n`)
   return []
 }

@@ -16,11 +16,20 @@ import { fiveLayers, largeImage } from './images.ts'
 type WithCluster = <T>(flags: string[], use: (server: Server, stateDir: string) => Promise<T>) => Promise<T>
 
 const IMAGE = 'bench/five:1'
+interface Level {
+  name: string
+  count: number
+  flags: readonly string[]
+  limit?: number
+  /** Loads the archive where pods find it. */
+  load?(archive: string): Promise<unknown>
+}
+
 /** A node has addresses for 252 pods with networks. */
-const levels = [
+const levels: readonly Level[] = [
   { name: 'network host', count: 300, flags: ['--network', 'host'], limit: 120 },
   { name: 'network pod', count: 250, flags: ['--network', 'pod'], limit: 60 },
-] as const
+]
 
 /** Says what this machine lacks for these rows. */
 export function whyNoLevels(): string | undefined {
@@ -28,15 +37,34 @@ export function whyNoLevels(): string | undefined {
   return existsSync('/bin/busybox') ? undefined : 'the image is made of a static busybox: Debian has busybox-static'
 }
 
-export async function measureLevels(withCluster: WithCluster, rounds: number): Promise<Row[]> {
+/** `containerd`: the folder of the programs of one, which then runs the same pods behind the same kubelet. */
+export async function measureLevels(withCluster: WithCluster, rounds: number, containerd?: string): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'kubestage-bench-images-'))
+  const ends: (() => unknown)[] = []
   try {
     const archive = fiveLayers(mkdirIn(folder, 'five'), IMAGE)
     const rows: Row[] = []
-    for (const level of levels) rows.push(...(await measurePodsOf(withCluster, level, { archive, rounds })))
+    const anchors = containerd ? [await levelOf(containerd, (end) => ends.push(end))] : []
+    for (const level of [...levels, ...anchors])
+      rows.push(...(await measurePodsOf(withCluster, level, { archive, rounds })))
     return [...rows, await measureLoad(mkdirIn(folder, 'large'), rounds), ...(await measureIdle(folder, rounds))]
   } finally {
+    for (const end of ends) await end()
     rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Pods of containerd have addresses of its CNI bridge. */
+async function levelOf(bin: string, onEnd: (end: () => unknown) => void): Promise<Level> {
+  const { startContainerd, whyNoContainerd } = await import('../../test/harness/containerd.ts')
+  const why = whyNoContainerd(bin)
+  if (why) throw new Error(`containerd is not measured: ${why}`)
+  const { ctr, endpoint } = await startContainerd({ teardown: onEnd }, bin)
+  return {
+    name: 'containerd with a CNI bridge',
+    count: 250,
+    flags: ['--runtime', `cri:${endpoint}`],
+    load: (archive) => ctr('images', 'import', archive),
   }
 }
 
@@ -52,13 +80,13 @@ const kubestage = (...words: string[]): unknown =>
 /** The first pod is alone; the first of the rounds warms up. */
 async function measurePodsOf(
   withCluster: WithCluster,
-  { name, count, flags, limit }: (typeof levels)[number],
+  { name, count, flags, limit, load }: Level,
   { archive, rounds }: { archive: string; rounds: number },
 ): Promise<Row[]> {
-  const maxPods = ['--max-pods', String(count + 10), '--pull-images', 'never']
+  const maxPods = ['--max-pods', String(count + 10), ...(load ? [] : ['--pull-images', 'never'])]
   return withCluster([...flags, ...maxPods], async (server, stateDir) => {
     await prepare(server.target)
-    kubestage('image', 'load', archive, '--state-dir', stateDir)
+    await (load?.(archive) ?? kubestage('image', 'load', archive, '--state-dir', stateDir))
     const first = 1_000 / (await measurePods(server, 1, { image: IMAGE })).runningPerSecond
     const figures = []
     for (let round = 0; round <= rounds; round++) figures.push(await measurePods(server, count, { image: IMAGE }))

@@ -10,16 +10,17 @@ import { busyboxRoot } from './busybox-root.ts'
 import { savedEntries, tarOf } from './image-archives.ts'
 import { until } from './until.ts'
 
-const bin = new URL('../toolchains/containerd/bin/', import.meta.url).pathname
+/** The folder into which `.ci/run` builds containerd. */
+export const builtContainerd = new URL('../toolchains/containerd/bin/', import.meta.url).pathname
 const plugins = '/usr/lib/cni'
 const pause = 'kubestage.test/pause:1'
 export const busyboxImage = 'docker.io/library/busybox:1'
 
 /** Says why no containerd can be started here; undefined if one can. */
-export function whyNoContainerd(): string | undefined {
+export function whyNoContainerd(bin = builtContainerd): string | undefined {
   if (process.getuid?.() !== 0) return 'containerd needs root'
   if (!existsSync(join(bin, 'containerd')))
-    return 'needs containerd in test/toolchains/containerd/bin, which .ci/run builds'
+    return `needs containerd in ${bin}; .ci/run builds one into test/toolchains/containerd/bin`
   if (!existsSync('/usr/sbin/runc')) return 'needs runc: Debian has the package runc'
   if (!existsSync(join(plugins, 'bridge'))) return 'needs CNI plug-ins: Debian has containernetworking-plugins'
   return existsSync('/bin/busybox') ? undefined : 'needs a static busybox: Debian has busybox-static'
@@ -36,7 +37,7 @@ export interface Containerd {
 }
 
 /** Starts a containerd of the test's own, with an image and a network for pods. All of it goes when the test is over. */
-export async function startContainerd(t: Test): Promise<Containerd> {
+export async function startContainerd(t: Pick<Test, 'teardown'>, bin = builtContainerd): Promise<Containerd> {
   const folder = mkdtempSync(join(tmpdir(), 'kubestage-ctrd-'))
   const socket = join(folder, 'c.sock')
   writeConfiguration(folder, socket)
