@@ -9,7 +9,7 @@ import { noDebian } from '../images/debian-packages.ts'
 import { type Play, plays } from './manifests/plays.ts'
 import { manifestOf, Stage, type Who, whyNoOrdinaryUser } from './manifests/stage.ts'
 
-t.setTimeout(1_800_000)
+t.setTimeout(7_200_000)
 const sample = 'nginx,etcd,cronjob'
 const wanted = process.env.MANIFESTS ?? sample
 const chosen = Object.entries(plays).filter(([name]) => wanted === 'all' || wanted.split(',').includes(name))

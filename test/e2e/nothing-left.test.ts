@@ -49,8 +49,8 @@ const levels: Readonly<Record<string, Level>> = {
   user: { flags: ownNetworks, hasNetworks: true, isOrdinary: true },
 }
 
-/** What a node of this folder has of pods, by kind. */
-function foundOf(stateDir: string): Record<string, unknown> {
+/** What a node of this folder has of pods, by kind. The pod that lives gets another address when its shim was killed. */
+function foundOf(stateDir: string, keeperIP: string): Record<string, unknown> {
   const folder = join(stateDir, 'kubelet')
   const runtimeRoot = join(folder, 'runtime')
   const shim = textOf(join(runtimeRoot, 'shim.pid')).trim()
@@ -66,7 +66,7 @@ function foundOf(stateDir: string): Record<string, unknown> {
     ruleset.split(/\n(?=table|\t(?:set|map|chain))/).flatMap((part) => {
       const [head = ''] = part.trim().split('\n')
       return [...(part.match(podAddress) ?? [])].map(
-        (address) => `${head.replace(/\b[0-9a-f]{8,}\b/g, '…')} ${address}`,
+        (address) => `${head.replace(/\b[0-9a-f]{8,}\b/g, '…')} ${address === keeperIP ? 'keeper' : address}`,
       )
     }),
   )
@@ -192,10 +192,9 @@ async function play(t: Test, name: string): Promise<void> {
     const pod = podOf({ name, command: ['sleep', '1000'], ...files, spec: { terminationGracePeriodSeconds: 0 } })
     return client.create(pods, { ...pod, metadata: { name, labels: { app: 'web' } } }, { namespace })
   }
-  const keeper = async () => {
-    const { status } = await client.get<Pod>(pods, { namespace, name: 'keeper' })
-    return status?.containerStatuses?.[0]
-  }
+  const keeperStatus = async () => (await client.get<Pod>(pods, { namespace, name: 'keeper' })).status
+  const keeper = async () => (await keeperStatus())?.containerStatuses?.[0]
+  const found = async () => foundOf(stateDir, (await keeperStatus())?.podIP ?? '')
   await client.create(
     services,
     { metadata: { name: 'web' }, spec: { selector: { app: 'web' }, ports: [{ port: 80 }] } },
@@ -206,10 +205,10 @@ async function play(t: Test, name: string): Promise<void> {
   await create('keeper')
   await until(async () => (await all()).every(isReady), { what: 'the pod that lives' })
   const leastRules = level.isOrdinary ? 2 : 3
-  const hasRules = (): boolean => (foundOf(stateDir).addresses as string[]).length > leastRules
+  const hasRules = async () => ((await found()).addresses as string[]).length > leastRules
   if (level.hasNetworks)
     await until(hasRules, { what: 'the rules of the pod that lives, beside those of node, machine and range' })
-  const before = foundOf(stateDir)
+  const before = await found()
   t.equal(before.links, level.hasNetworks ? 1 : 0)
 
   // One that was killed a moment ago is not there yet.
@@ -241,9 +240,9 @@ async function play(t: Test, name: string): Promise<void> {
     const seconds = [readyMs - beganMs, performance.now() - readyMs].map((ms) => (ms / 1_000).toFixed(1))
     t.comment(`round ${round}: ${PODS} pods are ready after ${seconds[0]} s, and gone after ${seconds[1]} s`)
     const expected = JSON.stringify(before)
-    const isClean = (): boolean => JSON.stringify(foundOf(stateDir)) === expected
+    const isClean = async () => JSON.stringify(await found()) === expected
     await until(isClean, { what: 'nothing to be left', timeoutMs: 60_000 }).catch(() => {})
-    t.same(foundOf(stateDir), before, `nothing is left after round ${round}`)
+    t.same(await found(), before, `nothing is left after round ${round}`)
   }
 
   const link = linkName(runtimeRoot)

@@ -6,8 +6,17 @@ import { until } from '../../harness/until.ts'
 export const PER_SECOND = 200
 const INTERVAL_MS = 500
 
+/** Tells what became of requests. */
+export interface Sent {
+  readonly failures: string[]
+  readonly answered: number
+  end(): Promise<void>
+  /** The lines of a record that say what became of the requests of each interval. */
+  lines(target: string): RecordedLoad[]
+}
+
 /** Sends requests, each by a connection of its own, and counts those that fail. */
-export class Load {
+export class Load implements Sent {
   readonly #agent = new Agent({ keepAlive: false })
   readonly #urlOf: (sent: number) => string
   readonly failures: string[] = []
@@ -29,7 +38,6 @@ export class Load {
     await until(() => this.#underWay === 0, { what: 'the last answers', timeoutMs: 30_000 })
   }
 
-  /** The lines of a record that say what became of the requests of each interval. */
   lines(target: string): RecordedLoad[] {
     return this.#intervals.map(({ answered, lost }, index) => {
       const at = new Date(this.#beganMs + index * INTERVAL_MS).toISOString()

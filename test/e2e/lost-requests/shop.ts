@@ -12,13 +12,18 @@ import { readRecord } from '../../../shared/record/reader.ts'
 import { Story } from '../../../ui/story/story.ts'
 import { startCommand, type TestCluster } from '../../harness/cluster.ts'
 import { until } from '../../harness/until.ts'
-import { debianImage } from '../../images/debian-image.ts'
+import type { Recipe } from '../../images/debian-image.ts'
 import { recipes } from '../../images/recipes.ts'
 import { manifestOf } from '../manifests/stage.ts'
-import { Load, PER_SECOND } from './load.ts'
+import { PER_SECOND, type Sent } from './load.ts'
 
 export interface Shop {
-  cluster: TestCluster
+  cluster: Pick<TestCluster, 'stateDir'>
+  loadImage(t: Test): Promise<void>
+  /** Says if something answers at this URL. */
+  answers(url: string): Promise<boolean>
+  /** Begins to send requests; the URL of each comes again after ten. */
+  send(urlOf: (sent: number) => string): Promise<Sent> | Sent
   kubectl(...args: string[]): Promise<string>
   apply(...items: object[]): Promise<void>
   /** All eight services are restarted, with and without a sleep; else the front end, without. */
@@ -27,30 +32,32 @@ export interface Shop {
   lagMs: number
 }
 
+/** The image of the shop's services. */
+export const shopImage = recipes.find(({ name }) => name.includes('/shop:')) as Recipe
+
 /** Longer than the lag, and than what a busy machine adds to it. */
 const SLEEP_SECONDS = 8
 
 /** Restarts the shop of examples/manifests under load, and asks records, the page and clients what was lost. */
 export async function playShop(t: Test, shop: Shop): Promise<void> {
   const { cluster, kubectl, isWhole } = shop
-  const recipe = recipes.find(({ name }) => name.includes('/shop:'))!
-  const load = startCommand(t, ['image', 'load', await debianImage(recipe), `--state-dir=${cluster.stateDir}`])
-  t.equal(await load.ended, 0, load.output())
+  await shop.loadImage(t)
   await start(shop, isWhole ? SLEEP_SECONDS : 0)
   const ip = await kubectl('get', 'service', 'frontend', '-o', 'jsonpath={.spec.clusterIP}')
   // One page in ten asks four other services.
   const urlOf = (sent: number): string => `http://${ip}${isWhole && sent % 10 === 0 ? '/product/1' : '/_healthz'}`
-  const answers = () =>
-    fetch(urlOf(0)).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-  await until(answers, { what: 'the shop to answer', timeoutMs: 60_000 })
+  await until(() => shop.answers(urlOf(0)), { what: 'the shop to answer', timeoutMs: 60_000 })
 
   if (isWhole) {
     await t.test('with a preStop sleep', async (t) => {
       const { load, lost } = await restart(t, shop, urlOf)
-      t.same(load.failures, [], `none of ${load.answered} is lost`)
+      const codes = Object.entries(Object.groupBy(load.failures, (code) => code))
+      t.same(
+        codes.map(([code, all]) => `${all?.length} ${code}`),
+        [],
+        `none of ${load.answered} is lost`,
+      )
+      if (codes.length > 0) t.comment(await kubectl('get', 'events', '--field-selector=type=Warning'))
       t.same(lost, [])
     })
     await start(shop, 0)
@@ -88,13 +95,14 @@ async function start(shop: Shop, sleepSeconds: number): Promise<void> {
   await settled(shop)
 }
 
-/** The other Deployment of this test is called `shop`. */
+/** The other Deployment of this test is called `shop`; pods that ask have no such label. */
 const isOfShop = 'app notin (shop)'
+const podsOfShop = `app,${isOfShop}`
 
 async function settled({ kubectl, isWhole }: Shop): Promise<void> {
   const names = (await kubectl('get', 'deployments', '-l', isOfShop, '-o', 'name')).split('\n')
   for (const name of names) await kubectl('rollout', 'status', name, '--timeout=240s')
-  const left = async () => (await kubectl('get', 'pods', '-l', isOfShop, '-o', 'name')).split('\n').length
+  const left = async () => (await kubectl('get', 'pods', '-l', podsOfShop, '-o', 'name')).split('\n').length
   const wanted = isWhole ? 9 : 2
   await until(async () => (await left()) === wanted, { what: 'the old pods to be gone', timeoutMs: 120_000 })
 }
@@ -104,10 +112,10 @@ async function restart(
   t: Test,
   shop: Shop,
   urlOf: (sent: number) => string,
-): Promise<{ load: Load; lost: Termination[] }> {
+): Promise<{ load: Sent; lost: Termination[] }> {
   const { kubectl, lagMs } = shop
-  const old = (await kubectl('get', 'pods', '-l', isOfShop, '-o', 'jsonpath={.items[*].metadata.name}')).split(' ')
-  const load = new Load(urlOf)
+  const old = (await kubectl('get', 'pods', '-l', podsOfShop, '-o', 'jsonpath={.items[*].metadata.name}')).split(' ')
+  const load = await shop.send(urlOf)
   await until(() => load.answered > 2 * PER_SECOND, { what: 'the first answers' })
   await kubectl('rollout', 'restart', 'deployment', '-l', isOfShop)
   await settled(shop)
@@ -129,10 +137,15 @@ async function restart(
   return { load, lost: JSON.parse(counted || '[]') }
 }
 
-async function record(t: Test, { stateDir }: TestCluster): Promise<{ end(): Promise<string> }> {
+async function record(t: Test, { stateDir }: Pick<TestCluster, 'stateDir'>): Promise<{ end(): Promise<string> }> {
   const file = join(t.testdir(), 'shop.ndjson')
   const title = 'A shop of eight services is restarted under load'
-  const recording = startCommand(t, ['record', file, `--title=${title}`, `--state-dir=${stateDir}`])
+  const recording = startCommand(t, [
+    'record',
+    file,
+    `--title=${title}`,
+    `--kubeconfig=${join(stateDir, 'kubeconfig')}`,
+  ])
   await recording.printed('Recording')
   const end = async (): Promise<string> => {
     await recording.stop()

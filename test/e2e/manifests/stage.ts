@@ -29,7 +29,7 @@ export type Who = 'root' | 'ordinary user'
 /** A cluster in which manifests are applied as users do it, and a pod that asks them. */
 export class Stage {
   private readonly who: Who
-  private readonly stateDir: string
+  readonly stateDir: string
   private readonly command: CommandRun
   private readonly kubectlFile: string
   private readonly loaded = new Set<string>()
@@ -41,10 +41,10 @@ export class Stage {
     this.kubectlFile = kubectlFile
   }
 
-  static async start(t: Test, kubectlFile: string, who: Who): Promise<Stage> {
+  static async start(t: Test, kubectlFile: string, who: Who, more: readonly string[] = []): Promise<Stage> {
     const stateDir = scratchFolder(t, 'manifests')
     if (who === 'ordinary user') chownSync(stateDir, nobody, nobody)
-    const flags = ['--port=0', '--network=pod', '--pull-images=never', `--cluster-cidr=${ownPodRange}`]
+    const flags = ['--port=0', '--network=pod', '--pull-images=never', `--cluster-cidr=${ownPodRange}`, ...more]
     const command = startAs(t, who, stateDir, ['up', ...flags])
     await command.printed('is ready', 120_000)
     const stage = new Stage(who, stateDir, command, kubectlFile)
@@ -86,7 +86,7 @@ export class Stage {
     }
   }
 
-  private async load(t: Test, recipe: Recipe): Promise<void> {
+  async load(t: Test, recipe: Recipe): Promise<void> {
     if (this.loaded.has(recipe.name)) return
     this.loaded.add(recipe.name)
     const load = startAs(t, this.who, this.stateDir, ['image', 'load', '-'], await debianImage(recipe))
@@ -108,10 +108,14 @@ export class Stage {
   readonly exec = (pod: string, ...command: string[]): Promise<string> => this.kubectl(['exec', pod, '--', ...command])
 
   /** Gets a page of a Service, by a name. */
-  readonly get = (url: string): Promise<string> => this.ask('curl', '-sS', '--fail', '--max-time', '10', url)
+  readonly get = (url: string): Promise<string> => this.ask('curl', '-sS', '--fail', '--max-time', '60', url)
 
   /** Returns what is printed when the command succeeds and prints what is wanted. */
-  until(wanted: RegExp, command: () => Promise<string>, { what, timeoutMs }: UntilOptions): Promise<string> {
+  until(
+    wanted: RegExp,
+    command: () => Promise<string>,
+    { what, timeoutMs = patienceMs }: UntilOptions,
+  ): Promise<string> {
     let last = ''
     const attempt = async (): Promise<string | undefined> => {
       last = await command().catch((error: Error) => error.message)
