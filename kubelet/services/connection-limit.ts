@@ -8,7 +8,7 @@ export interface ConnectionLimitOptions {
   /** Reports a pod of which connections were dropped, again and again while they are. */
   onReached(pod: NetworkedPod, message: string): void
   warn(error: unknown, what: string): void
-  /** Default: the number of connections that the kernel tracks for a node. */
+  /** Says how many connections the kernel tracks for a node. By default it is asked. */
   table?: number
 }
 
