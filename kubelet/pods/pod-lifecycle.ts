@@ -20,7 +20,7 @@ import { createSyncTerminatingPod } from '../ending/sync-terminating-pod.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts'
 import type { MachineFacts } from '../node/machine.ts'
-import type { ProbeType } from '../pod/probe-types.ts'
+import type { ProbeResult, ProbeType } from '../pod/probe-types.ts'
 import { Prober } from '../prober/prober.ts'
 import type { ContainerRuntime, PodLimits } from '../runtime/container-runtime.ts'
 import { createRuntimeCache, type RuntimeCache } from '../runtime/runtime-cache.ts'
@@ -143,7 +143,7 @@ export class PodLifecycle {
       random,
       status: (uid) => this.statuses.get(uid),
       isEnding: (uid) => this.workers.isTerminating(uid),
-      onChange: (pod, type) => this.#probeChanged(pod, type),
+      onChange: (pod, type, result) => this.#probeChanged(pod, type, result),
     })
     this.#resizes = new PodResizes({
       events,
@@ -244,7 +244,7 @@ export class PodLifecycle {
         removeProbes,
       }),
       syncTerminatedPod: createSyncTerminatedPod({ cache, statuses, removeProbes }),
-      onFinished: (pod, removed) => this.#finished(pod, removed),
+      onFinished: (pod, end) => this.#finished(pod, end),
       ...(shortenRunningKills && {
         onGraceShortened: (pod: Pod, seconds: number) => this.#endings.shorten(uidOf(pod), seconds),
       }),
@@ -297,8 +297,9 @@ export class PodLifecycle {
     })
   }
 
-  #probeChanged(pod: Pod, type: ProbeType): void {
+  #probeChanged(pod: Pod, type: ProbeType, result: ProbeResult): void {
     if (type !== 'liveness') this.#podStatuses.probesChanged(pod)
+    else if (result !== 'failure') return
     this.workers.sync(uidOf(pod))
   }
 
@@ -307,14 +308,14 @@ export class PodLifecycle {
     this.workers.syncAll()
   }
 
-  #finished(pod: Pod, removed: boolean): void {
+  #finished(pod: Pod, { removed, before }: { removed: boolean; before: PodStatus | undefined }): void {
     const uid = uidOf(pod)
     this.#options.onOver(uid)
     const status = this.statuses.get(uid)
-    this.#endings.podEnded(uid, { status: status && statusAtEnd(pod, status), removed })
+    this.#endings.podEnded(uid, { status: status && statusAtEnd(pod, { status, before }), removed })
     if (removed) {
       void this.#forget(pod).catch((error) => this.#options.warn(error, 'a pod could not be cleaned up', pod))
-    } else this.statuses.terminate(pod)
+    } else this.statuses.terminate(pod, before)
   }
 
   async #forget(pod: Pod): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Pod } from '../../shared/api/types.ts'
+import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { nextWork, type PodWork, type WorkEvent, type WorkPhase } from '../ending/pod-state-machine.ts'
 import type { WorkerOperation } from '../metrics/kubelet-metrics.ts'
@@ -17,8 +17,11 @@ export interface PodWorkerOptions {
   syncTerminatingPod(pod: Pod, work: PodWork): Promise<void>
   /** Cleans up after them. */
   syncTerminatedPod(pod: Pod): Promise<void>
-  /** Runs when nothing of the pod is left to do. `removed` says that its object in the API is gone as well. */
-  onFinished(pod: Pod, removed: boolean): void
+  /**
+   * Runs when nothing of the pod is left to do. `removed` says that its object in the API is gone as well; `before` is
+   * the status that the object had when the containers began to stop.
+   */
+  onFinished(pod: Pod, end: { removed: boolean; before: PodStatus | undefined }): void
   /** A pod whose containers are being stopped has less time than was said. */
   onGraceShortened?(pod: Pod, graceSeconds: number): void
   onError(error: unknown, pod: Pod): void
@@ -45,6 +48,7 @@ export class PodWorker {
   #pod: Pod
   #work: PodWork
   #removed = false
+  #before: PodStatus | undefined
   #pending = false
   #busy = false
   /** The first thing that woke it and is not dealt with. */
@@ -147,6 +151,7 @@ export class PodWorker {
         this.#synced(await this.#options.syncPod(pod, this.#cancel.signal))
         return
       case 'terminating':
+        this.#before ??= pod.status
         await this.#options.syncTerminatingPod(pod, work)
         this.#proceed({ type: 'stopped' }, 'terminated')
         this.#stopped.resolve()
@@ -157,7 +162,7 @@ export class PodWorker {
         return
       case 'finished':
         this.#stopped.resolve()
-        this.#options.onFinished(pod, this.#removed)
+        this.#options.onFinished(pod, { removed: this.#removed, before: this.#before ?? pod.status })
         this.#finished.resolve()
     }
   }

@@ -17,9 +17,9 @@ export class PodWorkers {
     this.#options = {
       ...options,
       isClosed: () => this.#isClosed,
-      onFinished: (pod, removed) => {
-        options.onFinished(pod, removed)
-        if (removed) this.#workers.delete(uidOf(pod))
+      onFinished: (pod, end) => {
+        options.onFinished(pod, end)
+        if (end.removed) this.#workers.delete(uidOf(pod))
       },
     }
   }

@@ -10,14 +10,16 @@ const LOST = {
 }
 
 /**
- * The last status of a pod that is over: whatever was not seen to end, ended unknown; a phase that is not final is
- * Failed.
+ * Returns the last status of a pod that is over: whatever was not seen to end, ended unknown; a phase that is not final
+ * is Failed. As upstream's `TerminatePod`, it takes init containers up to the last that was started, and at least one;
+ * and other containers if the pod was initialized in the status that the object had `before` its containers stopped.
  */
-export function statusAtEnd(pod: Pod, status: PodStatus): PodStatus {
+export function statusAtEnd(pod: Pod, { status, before }: { status: PodStatus; before?: PodStatus }): PodStatus {
   const { initContainers } = pod.spec
-  const initialized = !initContainers?.length || hasInitialized(pod, status)
+  const initialized = !initContainers?.length || hasInitialized(pod, before ?? status)
   const app = status.containerStatuses?.map((entry) => (initialized ? ended(entry) : entry))
-  const init = status.initContainerStatuses?.map((entry) => (wasStarted(entry) ? ended(entry) : entry))
+  const begun = Math.max(1, 1 + (status.initContainerStatuses?.findLastIndex(wasStarted) ?? 0))
+  const init = status.initContainerStatuses?.map((entry, index) => (index < begun ? ended(entry) : entry))
   return {
     ...status,
     phase: isTerminalPhase(status.phase) ? status.phase : 'Failed',
@@ -26,12 +28,13 @@ export function statusAtEnd(pod: Pod, status: PodStatus): PodStatus {
   }
 }
 
-const hasInitialized = (pod: Pod, status: PodStatus): boolean =>
-  status.containerStatuses?.some(wasStarted) ||
-  (pod.spec.initContainers ?? []).every(({ name, restartPolicy }) => {
-    const entry = status.initContainerStatuses?.find((candidate) => candidate.name === name)
-    return restartPolicy === 'Always' ? entry && wasStarted(entry) : entry?.state?.terminated?.exitCode === 0
-  })
+function hasInitialized(pod: Pod, { containerStatuses, initContainerStatuses }: PodStatus): boolean {
+  if (containerStatuses?.some(wasStarted)) return true
+  const last = pod.spec.initContainers?.at(-1)
+  const { state, lastState, started } = initContainerStatuses?.find(({ name }) => name === last?.name) ?? {}
+  if (last?.restartPolicy === 'Always') return state?.running !== undefined && started === true
+  return [state, lastState].some((one) => one?.terminated?.exitCode === 0)
+}
 const wasStarted = ({ state, lastState, containerID }: ContainerStatus): boolean =>
   Boolean(containerID || state?.running || state?.terminated || lastState?.terminated)
 const ended = (entry: ContainerStatus): ContainerStatus =>

@@ -91,11 +91,11 @@ export class StatusManager {
 
   /**
    * The pod is over, its containers and volumes are gone: its last status, and then the final DELETE if it is being
-   * deleted.
+   * deleted. `before` is the status that the object had when the containers began to stop.
    */
-  terminate(pod: Pod): void {
+  terminate(pod: Pod, before: PodStatus | undefined): void {
     const status = this.get(uidOf(pod)) ?? pod.status ?? {}
-    this.#set(pod, { startTime: toTime(this.#options.clock.now()), ...statusAtEnd(pod, status) }, true)
+    this.#set(pod, { startTime: toTime(this.#options.clock.now()), ...statusAtEnd(pod, { status, before }) }, true)
   }
 
   /** The kubelet ends the pod for this reason: the object says so from now on, unless it names another. */

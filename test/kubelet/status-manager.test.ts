@@ -132,8 +132,8 @@ t.test('with brief reports, a pod that is over is removed without a status, unle
     return { ...rest, metadata: { ...metadata, finalizers, deletionTimestamp: '2026-11-21T12:00:00Z' } }
   }
   manager.set(ending('a', []), saying('it ends'))
-  manager.terminate(ending('a', []))
-  manager.terminate(ending('kept', ['example.com/look']))
+  manager.terminate(ending('a', []), undefined)
+  manager.terminate(ending('kept', ['example.com/look']), undefined)
   await clock.advance(0)
   t.same(removed, ['a'])
   t.same(waiting(), ['kept: undefined'])
