@@ -65,14 +65,19 @@ function refusalOf(url: string, authorization = ''): { status: number; challenge
   }
 }
 
-/** Makes what comes of an image exactly as large as the recorded one: by a label of its configuration. */
+/** Makes an image with its manifest exactly as large as the recorded one: by a label of its configuration. */
 function filled({ layers, config }: ImageParts): ImageParts {
-  const filledWith = (text: string): ImageParts => ({ layers, config: { ...config, Labels: { text } } })
-  const files = ociFiles(filledWith(''))
-  const manifest = JSON.parse(String(files.get('index.json'))).manifests[0].digest.replace(':', '/')
-  const parts = [...files].filter(([name]) => name.startsWith('blobs/') && !name.endsWith(manifest))
-  const bytes = parts.reduce((sum, [, content]) => sum + content.length, 0)
-  return filledWith('x'.repeat(imageBytes - bytes))
+  const filledWith = (length: number): ImageParts => ({
+    layers,
+    config: { ...config, Labels: { text: 'x'.repeat(length) } },
+  })
+  const missingWith = (length: number): number => {
+    const blobs = [...ociFiles(filledWith(length))].filter(([name]) => name.startsWith('blobs/'))
+    return imageBytes - blobs.reduce((sum, [, content]) => sum + content.length, 0)
+  }
+  const nearly = missingWith(0)
+  // The manifest tells the size of the configuration, in more digits by now.
+  return filledWith(nearly + missingWith(nearly))
 }
 
 /** What the images of the recordings stand for here, as settings of a cluster. */

@@ -75,7 +75,8 @@ class Pull {
     const loading = await this.#store.begin()
     try {
       const contents = new RegistryContents(fullName(this.#name), repository, loading)
-      const { manifest } = await manifestOf(contents, { digest })
+      const { manifest, bytes: manifestBytes, digest: manifestDigest } = await manifestOf(contents, { digest })
+      const target = await contents.manifest(digest)
       const parts = [manifest.config, ...manifest.layers]
       contents.expect(parts)
       this.#bytes = 0
@@ -86,10 +87,13 @@ class Pull {
         configDigest: manifest.config.digest,
         layers: manifest.layers.map((layer) => ({ name: layer.digest, digest: layer.digest })),
         // It is the index, if there is one: the status of pods names the image by its digest.
-        manifest: { digest, bytes: await contents.manifest(digest) },
+        manifest: { digest, bytes: target },
       })
       const { byKubelet } = this.#options
-      return loading.addImage({ ...image, pulledBytes: this.#ofBytes, byKubelet })[0] as ImageRecord
+      // As containerd counts: with the manifest, and the index that names it.
+      const indexBytes = manifestDigest === digest ? 0 : target.length
+      const pulledBytes = this.#ofBytes + manifestBytes.length + indexBytes
+      return loading.addImage({ ...image, pulledBytes, byKubelet })[0] as ImageRecord
     } finally {
       loading.end()
     }
