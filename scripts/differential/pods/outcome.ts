@@ -1,0 +1,22 @@
+/** What is known of a subject: the lives that were seen on both nodes, and how they differ. */
+import { type Difference, differencesOf } from './compare.ts'
+import type { Life } from './life.ts'
+import type { Subject } from './subject.ts'
+
+export interface Outcome {
+  name: string
+  subject: Subject
+  theirs: Life[]
+  ours: Life[]
+}
+
+/** Of all lives on both nodes, the two that are most alike: a real kubelet has its races, too. */
+export function differencesIn({ subject, theirs, ours }: Outcome): Difference[] {
+  const all = theirs.flatMap((their) => ours.map((our) => differencesOf(their, our, subject.untilSeconds * 1000)))
+  return all.reduce((best, some) => (some.length < best.length ? some : best))
+}
+
+/** Whether two lives of the subject on the real node differ as well. */
+export function variesThere({ subject, theirs }: Outcome): boolean {
+  return theirs.slice(1).some((life) => differencesOf(theirs[0]!, life, subject.untilSeconds * 1000).length > 0)
+}

@@ -1,0 +1,62 @@
+/** How `npm run differential:pods` compares lives; the lives themselves need a real node. */
+import t from 'tap'
+import { differencesOf } from '../../scripts/differential/pods/compare.ts'
+import { makeSubject } from '../../scripts/differential/pods/generate.ts'
+import type { Life, State } from '../../scripts/differential/pods/life.ts'
+
+type Seen = [atMs: number, text: string]
+
+/** A state is brief if the next one comes within 1.5 s. */
+function states(...seen: Seen[]): State[] {
+  return seen.map(([atMs, text], index) => {
+    const next = seen[index + 1]
+    return { atMs, text, isBrief: next !== undefined && next[0] - atMs < 1_500 }
+  })
+}
+const life = (container: Seen[], events: Life['events'] = {}): Life => ({
+  answers: [''],
+  silentAtMs: Number.POSITIVE_INFINITY,
+  parts: { 'container c': states(...container) },
+  events,
+})
+const classes = (theirs: Life, ours: Life): string[] =>
+  differencesOf(theirs, ours, 20_000).map(({ class: kind }) => kind)
+
+t.test('lives', async (t) => {
+  const slow = life([
+    [2_000, 'running'],
+    [5_000, 'terminated(Error, 1)'],
+    [6_500, 'running restarts 1'],
+  ])
+  const quick = life([
+    [100, 'running'],
+    [2_900, 'terminated(Error, 1)'],
+    [2_950, 'running restarts 1'],
+  ])
+  t.same(classes(slow, slow), [])
+  t.same(classes(slow, quick), [], 'one node starts earlier, and restarts at once')
+  t.same(classes(slow, life([[100, 'running']])), ['states', 'states'], 'states that last are missing')
+  const late = life([
+    [100, 'running'],
+    [15_000, 'terminated(Error, 1)'],
+    [15_100, 'running restarts 1'],
+  ])
+  t.same(classes(slow, late), ['times'], 'a container takes longer until it restarts')
+  const flapping = life([
+    [100, 'running'],
+    [3_000, 'running ready'],
+    [3_200, 'running'],
+  ])
+  t.same(classes(life([[2_000, 'running']]), flapping), [], 'what was brief may be missed')
+  const told = { 'Normal Killing spec.containers{c}: Stopping container c': { atMs: 3_000, count: 1 } }
+  t.same(classes(life([], told), life([])), ['events'])
+  const once = { 'Warning Unhealthy spec.containers{c}: Readiness probe failed: ': { atMs: 3_000, count: 1 } }
+  t.same(classes(life([], once), life([])), [], 'a probe that failed once may have met a container that ended')
+  const often = { 'Warning BackOff c': { atMs: 3_000, count: 12 } }
+  t.same(classes(life([], { 'Warning BackOff c': { atMs: 3_000, count: 3 } }), life([], often)), ['counts'])
+})
+
+t.test('a seed makes the same pod again', async (t) => {
+  t.same(makeSubject(7), makeSubject(7))
+  t.notSame(makeSubject(7), makeSubject(8))
+})
