@@ -13,15 +13,12 @@ export const defaultTolerationSeconds: AdmissionPlugin = {
     if (operation === 'DELETE' || definition.group !== '' || definition.plural !== 'pods' || subresource) return
     const { spec } = object as unknown as Pod
     const tolerations = spec.tolerations ?? []
-    const missing = keys.filter(
-      (key) =>
-        !tolerations.some(
-          (toleration) =>
-            (toleration.key === key || !toleration.key) && (toleration.effect === 'NoExecute' || !toleration.effect),
-        ),
-    )
+    const missing = tolerations.length === 0 ? keys : keys.filter((key) => !isTolerated(tolerations, key))
     if (missing.length === 0) return
     const added = missing.map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds }))
     object!.spec = { ...spec, tolerations: [...tolerations, ...added] }
   },
 }
+
+const isTolerated = (tolerations: NonNullable<Pod['spec']['tolerations']>, wanted: string): boolean =>
+  tolerations.some(({ key, effect }) => (key === wanted || !key) && (effect === 'NoExecute' || !effect))

@@ -106,15 +106,23 @@ export class Registry implements WritePath {
     return deleteObject(this, scope, deleteOptions, options)
   }
 
-  strategyContext({ namespace, subresource, user }: RequestScope): StrategyContext {
-    const known = {
+  strategyContext(
+    { namespace, subresource, user }: RequestScope,
+    { dryRun, warn }: Partial<WriteOptions> = {},
+  ): StrategyContext {
+    return {
+      nowMs: this.clock.now(),
+      namespace,
+      subresource,
+      user,
+      dryRun,
+      warn,
       featureGates: this.featureGates,
       limits: this.limits,
       serviceAddresses: this.#serviceAddresses,
       deletionRequests: this.deletionRequests,
       endpointRemovals: this.#endpointRemovals,
     }
-    return { nowMs: this.clock.now(), namespace, subresource, user, ...known }
   }
 
   /**

@@ -133,8 +133,11 @@ export function copyDecoded(object: KubeObject, isKept?: (member: string) => boo
  */
 export function shownParts(head: string, stored: StoredObject, revision = stored.revision): string[] {
   const metadata = revision === undefined ? '"metadata":{' : `"metadata":{"resourceVersion":"${revision}",`
-  const [first = '', ...others] = stored.parts ?? [stored.value]
-  return [head + metadata, first.slice(beginning.length), ...others]
+  const shown = [head + metadata]
+  if (!stored.parts) shown.push(stored.value)
+  else for (let index = 0; index < stored.parts.length; index++) shown.push(stored.parts[index]!)
+  shown[1] = shown[1]!.slice(beginning.length)
+  return shown
 }
 
 /** Returns the JSON that clients see as one text. */

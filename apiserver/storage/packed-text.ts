@@ -41,9 +41,9 @@ export class PackedText {
 }
 
 /** Returns `parts.join('')`, without the copy that join makes at once. */
-export function joined([first = '', ...others]: readonly string[]): string {
-  let text = first
-  for (const part of others) text += part
+export function joined(parts: readonly string[]): string {
+  let text = parts[0] ?? ''
+  for (let index = 1; index < parts.length; index++) text += parts[index]
   return text
 }
 

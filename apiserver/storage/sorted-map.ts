@@ -8,6 +8,8 @@ const chunkLimit = 512
 export class SortedMap<Value extends { readonly key: string }> {
   readonly #values = new Map<string, Value>()
   #chunks: Value[][] = [[]]
+  /** The chunk that was written to last: keys of one namespace come together. */
+  #last = 0
 
   get size(): number {
     return this.#values.size
@@ -20,7 +22,8 @@ export class SortedMap<Value extends { readonly key: string }> {
   set(value: Value): void {
     const known = this.#values.has(value.key)
     this.#values.set(value.key, value)
-    const chunkIndex = this.#chunkOf(value.key)
+    const chunkIndex = this.#isInLast(value.key) ? this.#last : this.#chunkOf(value.key)
+    this.#last = chunkIndex
     const chunk = this.#chunks[chunkIndex]!
     const index = lowerBound(chunk, value.key)
     if (known) {
@@ -63,6 +66,13 @@ export class SortedMap<Value extends { readonly key: string }> {
       }
     }
     return found
+  }
+
+  #isInLast(key: string): boolean {
+    const [first] = this.#chunks[this.#last] ?? []
+    if (!first || first.key > key) return false
+    const [next] = this.#chunks[this.#last + 1] ?? []
+    return !next || key < next.key
   }
 
   /** The chunk in which `key` is, or would be. */

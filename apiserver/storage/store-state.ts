@@ -73,9 +73,9 @@ export class StoreState {
   /** Makes writes true, in the order of their revisions, and tells the watches. */
   apply(changes: readonly Change[]): void {
     const events = changes.map((change) => this.#take(change))
-    const resources = new Set(events.map(({ key }) => resourceOf(key)))
+    const resources = events.length === 1 ? [resourceOf(events[0]!.key)] : resourcesOf(events)
     for (const resource of resources) this.#tell(resource, events)
-    if (!resources.has('')) this.#tell('', events)
+    if (!resources.includes('')) this.#tell('', events)
   }
 
   /** Nothing more was written up to `revision`. */
@@ -96,7 +96,8 @@ export class StoreState {
 
   #tell(resource: string, events: StorageEvent[]): void {
     for (const watch of this.#watches.get(resource) ?? []) {
-      const wanted = events.filter(({ key }) => key.startsWith(watch.prefix))
+      const isWanted = ({ key }: StorageEvent): boolean => key.startsWith(watch.prefix)
+      const wanted = events.every(isWanted) ? events : events.filter(isWanted)
       if (wanted.length > 0) watch.onEvents(wanted)
     }
   }
@@ -160,6 +161,10 @@ class PackedEntry implements Entry {
     return this.#text.parts
   }
 }
+
+const resourcesOf = (events: readonly StorageEvent[]): string[] => [
+  ...new Set(events.map(({ key }) => resourceOf(key))),
+]
 
 /** `/registry/core/pods/` of `/registry/core/pods/default/web`; empty for less than that. */
 function resourceOf(key: string): string {

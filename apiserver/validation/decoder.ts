@@ -204,6 +204,17 @@ class Decoding {
         return this.#list(value, type, field, struct)
       case 'map':
         return this.#map(value, type, field, struct)
+      default:
+        return this.#special(value, type, field, struct)
+    }
+  }
+
+  /**
+   * Values of the kinds that most fields do not have. Apart from the others, for which a function that encloses `value`
+   * would be expensive.
+   */
+  #special(value: unknown, type: ValueType, field: Field, struct: StructType): unknown {
+    switch (type.kind) {
       case 'IntOrString':
         if (typeof value === 'string') return value
         if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= INT32_MAX) return value || 0
@@ -238,7 +249,7 @@ class Decoding {
       case 'schemaOrStrings':
         return this.#schemaOr(value, type, field, struct)
       default:
-        return type.kind satisfies never
+        return value
     }
   }
 

@@ -78,7 +78,8 @@ const maxJoined = 1024
 function lineOf(json: string | readonly string[]): string[] {
   if (typeof json === 'string') return [`${json}\n`]
   const pieces = ['']
-  for (const part of [...json, '\n']) {
+  for (let index = 0; index <= json.length; index++) {
+    const part = json[index] ?? '\n'
     const last = pieces.length - 1
     if (pieces[last]!.length + part.length <= maxJoined) pieces[last] += part
     else pieces.push(part)
@@ -110,7 +111,7 @@ export function sendAsIs({ request, reply }: Asked, body: Body): void {
   const { status, parts, headers } = body
   headers['content-length'] = lengthOf(body)
   if (request.method === 'HEAD') return void reply.code(status).headers(headers).send()
-  const [first] = parts
+  const first = parts[0]
   // Not as text: Fastify would add a charset to its type.
   if (parts.length === 1 && typeof first === 'string') {
     return void reply.code(status).headers(headers).send(Buffer.from(first))

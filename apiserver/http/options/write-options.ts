@@ -20,8 +20,7 @@ export interface ParsedWriteOptions extends WriteOptions {
   force: boolean
 }
 
-/** Of a request that asks for nothing in particular. */
-const byDefault = { asked: {}, dryRun: false, fieldManagerGiven: false, fieldValidation: 'Warn', force: false } as const
+const nothing = {}
 const validations = ['', 'Ignore', 'Strict', 'Warn']
 const maxManagerBytes = 128
 
@@ -32,10 +31,14 @@ export function parseWriteOptions(
 ): ParsedWriteOptions {
   if (query === noQuery && !patch?.isApply)
     return {
-      ...byDefault,
-      limits,
+      asked: nothing,
+      dryRun: false,
       fieldManager: managerOf(request),
-      ...fenceIn(request),
+      fieldManagerGiven: false,
+      fieldValidation: 'Warn',
+      force: false,
+      limits,
+      fence: fenceIn(request),
       warn: warnings.add,
       annotate: audit?.annotate,
     }
@@ -67,7 +70,7 @@ export function parseWriteOptions(
     fieldValidation: (fieldValidation || 'Warn') as FieldValidation,
     force: booleanParameter(query, 'force'),
     limits,
-    ...fenceIn(request),
+    fence: fenceIn(request),
     warn: warnings.add,
     annotate: audit?.annotate,
   }
@@ -77,12 +80,12 @@ export function parseWriteOptions(
  * Returns the fence of a request that a leader's loops send; undefined for other requests. Throws a StatusError (400)
  * for a malformed header.
  */
-export function fenceIn({ headers }: IncomingMessage): Pick<WriteOptions, 'fence'> | undefined {
+export function fenceIn({ headers }: IncomingMessage): WriteOptions['fence'] {
   const text = headers[leaderHeader]
   if (text === undefined) return undefined
   const leader = leaderIn(String(text))
   if (!leader) throw badRequest(`the header ${leaderHeader} must be NAMESPACE/LEASE IDENTITY`)
-  return { fence: fenceOf(leader) }
+  return fenceOf(leader)
 }
 
 /** A client without a name of its own is known by its program's. */

@@ -42,7 +42,7 @@ export async function readDeleteOptions(
     options: {
       dryRun: (deleteOptions.dryRun ?? []).length > 0,
       fieldManager: '',
-      ...fenceIn(request),
+      fence: fenceIn(request),
       asked: { ...deleteOptions },
       warn: warnings.add,
       annotate: audit?.annotate,

@@ -71,7 +71,7 @@ export async function createObject(
   }
   const { metadata } = object
   if (definition.strategy.generation) metadata.generation = 1
-  const context = { ...registry.strategyContext(scope), dryRun }
+  const context = registry.strategyContext(scope, { dryRun })
   const generated = !metadata.name && metadata.generateName !== undefined && metadata.generateName !== ''
   const isNamedFirst = generated && allocatesByName(definition, context)
   const tries = generated && !isNamedFirst ? maxGeneratedNames : 1

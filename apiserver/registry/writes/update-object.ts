@@ -157,7 +157,7 @@ async function replace(
 ): Promise<StoredObject | undefined> {
   const { definition } = scope
   const { strategy } = definition
-  const context = { ...registry.strategyContext(scope), warn: options.warn, dryRun: options.dryRun }
+  const context = registry.strategyContext(scope, options)
   const reason = reasonAfterUpdate(scope, object, old, { featureGates: registry.featureGates, warn: options.warn })
   keepSystemFields(scope, object, old, reason)
   keepOtherHalf(scope, object, old)

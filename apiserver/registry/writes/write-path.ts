@@ -25,7 +25,7 @@ export interface WritePath {
   readonly lookup: Lookup
   cacheOf(definition: ResourceDefinition): WatchCache
   decoded(found: CachedObject): KubeObject
-  strategyContext(scope: RequestScope): StrategyContext
+  strategyContext(scope: RequestScope, options?: Partial<WriteOptions>): StrategyContext
   admit(attributes: AdmissionAttributes): void | Promise<void>
   validateAdmission(attributes: AdmissionAttributes): void | Promise<void>
   /** Creates an object. Updates call it if the object is absent and the kind allows that. */

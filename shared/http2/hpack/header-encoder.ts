@@ -2,10 +2,11 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { connectionFields } from '../protocol.ts'
 import { staticNames, staticTable } from './header-tables.ts'
 
-/** Fields whose values repeat from answer to answer: their bytes are kept. */
-const repeating = new Set(['cache-control', 'content-type', 'content-encoding', 'vary', 'x-content-type-options'])
-const kept = new Map<string, Buffer>()
-const maxKept = 64
+const repeating = ['cache-control', 'content-type', 'content-encoding', 'vary', 'x-content-type-options']
+/** Fields whose values repeat from answer to answer: their bytes are kept, by name and value. */
+const kept: ReadonlyMap<string, Map<string, Buffer>> = new Map(repeating.map((name) => [name, new Map()]))
+/** Of each field. */
+const maxKept = 16
 
 const statusNumbers = new Map(
   staticTable.flatMap(({ name, value }, index) => (name === ':status' ? [[value, index + 1]] : [])),
@@ -32,8 +33,7 @@ export function encodeHead(
     const value = fields[name]
     if (value === undefined || connectionFields.has(name)) continue
     if (Array.isArray(value)) for (const each of value) appendField(name, each)
-    else if (repeating.has(name)) appendKept(name, String(value))
-    else appendField(name, String(value))
+    else appendOne(name, String(value))
   }
   if (fields.date === undefined) appendField('date', date)
   return scratch.subarray(0, at)
@@ -42,9 +42,13 @@ export function encodeHead(
 /** Comes before the first block of a connection: the client need not keep a dynamic table (RFC 7541, 6.3). */
 export const noTable = 0x20
 
-function appendKept(name: string, value: string): void {
-  const line = `${name} ${value}`
-  const bytes = kept.get(line)
+function appendOne(name: string, value: string): void {
+  const known = kept.get(name)
+  if (!known) {
+    appendField(name, value)
+    return
+  }
+  const bytes = known.get(value)
   if (bytes) {
     reserve(bytes.length)
     scratch.set(bytes, at)
@@ -53,7 +57,7 @@ function appendKept(name: string, value: string): void {
   }
   const start = at
   appendField(name, value)
-  if (kept.size < maxKept) kept.set(line, Buffer.from(scratch.subarray(start, at)))
+  if (known.size < maxKept) known.set(value, Buffer.from(scratch.subarray(start, at)))
 }
 
 /** A literal field without indexing (RFC 7541, 6.2.2), its name by number where it has one. */
@@ -70,12 +74,32 @@ function appendField(name: string, value: string): void {
   appendText(value)
 }
 
+/** Up to here it is quicker to copy a text than to call what copies it. Its length fits into one byte. */
+const maxShort = 64
+
 function appendText(text: string): void {
+  if (text.length <= maxShort && appendShort(text)) return
   const length = Buffer.byteLength(text)
   reserve(length + integerBytes)
   appendInteger(length, 7)
   scratch.write(text, at, length, length === text.length ? 'latin1' : 'utf8')
   at += length
+}
+
+/** Returns false for a text that is not ASCII, of which it appends nothing. */
+function appendShort(text: string): boolean {
+  const { length } = text
+  reserve(length + 1)
+  const bytes = scratch
+  const start = at + 1
+  for (let index = 0; index < length; index++) {
+    const code = text.charCodeAt(index)
+    if (code > 0x7f) return false
+    bytes[start + index] = code
+  }
+  bytes[at] = length
+  at = start + length
+  return true
 }
 
 const integerBytes = 5

@@ -106,7 +106,7 @@ const isReference = (image: string): boolean =>
   image.length <= longestReference &&
   reference.test(image) &&
   !identifier.test(image) &&
-  image.split('@')[0]!.replace(/:[^/]*$/, '').length <= maxNameLength
+  (image.length <= maxNameLength || image.split('@')[0]!.replace(/:[^/]*$/, '').length <= maxNameLength)
 
 /** `latest` or no tag at all: look each time. */
 export function pullPolicy(image: string): string {
