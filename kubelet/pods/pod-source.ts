@@ -47,13 +47,15 @@ const MAX_SPECS = 64
 
 /**
  * managedFields are half of a pod, and a node does not need them; what is left is mostly its spec, which pods of one
- * template share.
+ * template share. A pod of the same generation has the same spec.
  */
-function createTrim(): (pod: Pod) => Pod {
+function createTrim(): (pod: Pod, old?: Pod) => Pod {
   const specs = new Interned<Pod['spec']>(MAX_SPECS)
-  return (pod) => {
+  return (pod, old) => {
     const { managedFields: _, ...metadata } = pod.metadata
-    return { ...pod, metadata, spec: specs.of(pod.spec) }
+    const { uid, generation } = metadata
+    const isSame = generation !== undefined && old?.metadata.uid === uid && old?.metadata.generation === generation
+    return { ...pod, metadata, spec: isSame ? old.spec : specs.of(pod.spec) }
   }
 }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { hasEnded } from '../../shared/api/pods/pod-phase.ts'
 import { StatusError } from '../../shared/api/status/status-error.ts'
-import type { Pod, PodStatus } from '../../shared/api/types.ts'
+import type { KubeObject, Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { pods } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
@@ -236,20 +236,19 @@ const sendPatch = (
   client: Client,
   pod: Pod,
   { reason, status }: { reason: string | undefined; status: Record<string, unknown> | undefined },
-): Promise<Pod> =>
-  client.patch<Pod>(
+): Promise<Pod> => {
+  const told = reason !== undefined && { reason }
+  const metadata = { uid: uidOf(pod), resourceVersion: pod.metadata.resourceVersion, ...told }
+  // What the server makes of it else comes by the watch.
+  const kept = Object.entries({ ...pod.status, ...status }).filter(([, value]) => value !== null)
+  const foreseen = { ...pod, metadata: { ...pod.metadata, ...told }, status: Object.fromEntries(kept) }
+  return client.patch<Pod>(
     pods,
     refOf(pod),
-    {
-      metadata: {
-        uid: uidOf(pod),
-        resourceVersion: pod.metadata.resourceVersion,
-        ...(reason !== undefined && { reason }),
-      },
-      ...(status && { status }),
-    },
-    { type: 'merge', subresource: 'status', readOnly: true },
+    { metadata, ...(status && { status }) },
+    { type: 'merge', subresource: 'status', readOnly: true, foreseen: foreseen as KubeObject },
   )
+}
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''
 /** Returns true if an object of the API is this pod, or its mirror pod. */

@@ -19,6 +19,11 @@ export interface PatchSettings {
   subresource?: string
   /** The answer is looked at and never changed: within the server's process it is the object that others see, too. */
   readOnly?: boolean
+  /**
+   * Describes the object after the patch if the server changes nothing else: over the network it is returned with the
+   * new resourceVersion, and the answer is not parsed.
+   */
+  foreseen?: KubeObject
   /** Names who applies. An apply of a control loop takes over the fields of others, as upstream's `Force` says. */
   fieldManager?: string
 }

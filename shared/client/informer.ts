@@ -30,9 +30,9 @@ export interface InformerOptions<T> extends Omit<ReflectorOptions<T>, 'store'> {
   handlers?: InformerHandler<T>[]
   /**
    * Returns what to keep of an object, e.g. without the fields that are not read here. It makes a new object, keeps
-   * name, uid and resourceVersion, and may get its own result again.
+   * name, uid and resourceVersion, and may get its own result again. `old` is what is kept of the object so far.
    */
-  transform?(object: T): T
+  transform?(object: T, old?: T): T
 }
 
 export function startInformer<T extends { metadata: ObjectMeta }>(options: InformerOptions<T>): Informer<T> {
@@ -58,7 +58,7 @@ class IndexedStore<T extends { metadata: ObjectMeta }> implements ReflectorStore
   hasSynced = false
   readonly #indexes: Index<T>[]
   readonly #handlers: InformerHandler<T>[]
-  readonly #transform: (object: T) => T
+  readonly #transform: (object: T, old?: T) => T
 
   constructor({ indexes = {}, handlers = [], transform = (object) => object }: InformerOptions<T>) {
     this.#indexes = Object.entries(indexes).map(([name, valuesOf]) => ({ name, valuesOf, keys: new Map() }))
@@ -89,9 +89,9 @@ class IndexedStore<T extends { metadata: ObjectMeta }> implements ReflectorStore
   }
 
   upsert(received: T): void {
-    const object = this.#transform(received)
-    const key = keyOf(object.metadata)
+    const key = keyOf(received.metadata)
     const old = this.objects.get(key)
+    const object = this.#transform(received, old)
     if (old && old.metadata.uid !== object.metadata.uid) {
       this.remove(old)
     } else if (old) {

@@ -159,16 +159,21 @@ class RestClient implements ServerClient {
     return this.#json<T>('PUT', resourcePath(resource, { namespace, name, ...options }), object)
   }
 
-  patch<T extends object = KubeObject>(
+  async patch<T extends object = KubeObject>(
     resource: Resource,
     ref: ObjectRef,
     patch: unknown,
     options: PatchSettings = {},
   ): Promise<T> {
-    const { fieldManager, type, subresource } = options
+    const { fieldManager, type, subresource, foreseen } = options
     const query = type === 'apply' ? { fieldManager, force: true } : {}
     const path = objectPath(resource, ref, subresource) + queryString(query)
-    return this.#json<T>('PATCH', path, patch, PATCH_TYPES[type ?? 'merge'])
+    const contentType = PATCH_TYPES[type ?? 'merge']
+    if (!foreseen) return this.#json<T>('PATCH', path, patch, contentType)
+    const text = await this.#text('PATCH', path, { body: patch, contentType })
+    const resourceVersion = onlyVersionIn(text)
+    if (resourceVersion === undefined) return answered<T>(text, `PATCH ${path}`)
+    return { ...foreseen, metadata: { ...foreseen.metadata, resourceVersion } } as T
   }
 
   async delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<void> {
@@ -255,9 +260,7 @@ class RestClient implements ServerClient {
   }
 
   async #json<T>(method: string, path: string, body?: unknown, contentType?: string): Promise<T> {
-    const answer = objectIn(await this.#text(method, path, { body, contentType }))
-    if (!answer) throw new Error(`${method} ${path}: the server's answer is not an object`)
-    return answer as T
+    return answered(await this.#text(method, path, { body, contentType }), `${method} ${path}`)
   }
 
   async #text(
@@ -341,6 +344,21 @@ class LateWatch {
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 const hasMetadata = (value: unknown): boolean => isObject(value) && isObject((value as KubeObject).metadata)
+
+const VERSION = '"resourceVersion":"'
+/** Undefined where the text has several: a label may have this name. In a string its quotes would be escaped. */
+function onlyVersionIn(text: string): string | undefined {
+  const at = text.indexOf(VERSION)
+  if (at < 0 || text.includes(VERSION, at + 1)) return undefined
+  const from = at + VERSION.length
+  return text.slice(from, text.indexOf('"', from))
+}
+
+function answered<T>(text: string, what: string): T {
+  const answer = objectIn(text)
+  if (!answer) throw new Error(`${what}: the server's answer is not an object`)
+  return answer as T
+}
 
 /** Undefined for anything else. */
 function objectIn(text: string): object | undefined {

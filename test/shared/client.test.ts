@@ -90,6 +90,25 @@ t.test('requests say what the API expects, and carry the client certificate', as
   ])
 })
 
+t.test('of the answer to a foreseen patch only the version is read, unless the answer has several', async (t) => {
+  const answers = [
+    { metadata: { name: 'a', resourceVersion: '7', annotations: { note: '{"resourceVersion":"1"}' } }, status: {} },
+    { metadata: { name: 'a', labels: { resourceVersion: '1' }, resourceVersion: '8' }, status: { phase: 'Other' } },
+    { kind: 'Status', status: 'Failure', code: 409, reason: 'Conflict', message: 'changed' },
+  ]
+  const { access } = await serve(t, (_request, response) => {
+    const answer = answers.shift() as { code?: number }
+    json(response, answer.code ?? 200, answer)
+  })
+  const client = createRestClient({ ...access, clock: realClock })
+  t.teardown(() => client.close())
+  const foreseen = { metadata: { name: 'a', resourceVersion: '6' }, status: { phase: 'Running' } } as KubeObject
+  const patch = () => client.patch(pods, { namespace: 'ns', name: 'a' }, {}, { foreseen })
+  t.same(await patch(), { metadata: { name: 'a', resourceVersion: '7' }, status: { phase: 'Running' } })
+  t.match(await patch(), { metadata: { resourceVersion: '8' }, status: { phase: 'Other' } })
+  await t.rejects(patch(), { code: 409 })
+})
+
 t.test('failures are StatusErrors when the server puts them into words', async (t) => {
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' }
   const answers: Record<string, Answer> = {
