@@ -37,7 +37,7 @@ export function lifeOf({ answers, changes, events }: Recording): Life {
   const goneAtMs = forcedEndMs(parts.phase)
   for (const states of Object.values(parts)) markBrief(states, goneAtMs)
   const told = events.filter(({ event }) => isKubelets(event))
-  return { answers, parts, events: toldBy(told), silentAtMs: told[eventBurst - 1]?.atMs ?? Number.POSITIVE_INFINITY }
+  return { answers, parts, events: toldBy(told), silentAtMs: told[eventBurst - 1]?.atMs ?? Number.MAX_SAFE_INTEGER }
 }
 
 function note(

@@ -9,11 +9,13 @@ export function reportOf(outcomes: readonly Outcome[]): string {
   const judged = outcomes.map((outcome) => ({ outcome, differences: differencesIn(outcome) }))
   const differing = judged.filter(({ differences }) => differences.length > 0)
   const atOnce = judged.filter(({ outcome, differences }) => differences.length === 0 && outcome.theirs.length === 1)
+  const varying = differing.filter(({ outcome }) => variesThere(outcome))
   const equal = judged.length - differing.length
   const percent = ((100 * equal) / Math.max(1, judged.length)).toFixed(1)
   return [
     ...differing.flatMap(({ outcome, differences }) => linesOf(outcome, differences)),
     `${equal} of ${judged.length} life cycles equal (${percent} %), ${atOnce.length} of them in the first play`,
+    `of ${varying.length} others the lives on the real node differ from each other as well`,
   ].join('\n')
 }
 
