@@ -143,31 +143,23 @@ export class AuditedRequest {
     const { verdict, uri, asker, attributes, request, write } = this.#parts
     if (verdict.omits(stage)) return
     const agent = String(request.headers['user-agent'] ?? '')
-    const head = JSON.stringify({
-      kind: 'Event',
-      apiVersion: 'audit.k8s.io/v1',
-      level: verdict.level,
-      auditID: this.#id,
-      stage,
-      requestURI: uri,
-      verb: attributes.resource && !verbs.has(attributes.verb) ? '' : attributes.verb,
-      user: asker ? userInfo(asker) : {},
-      impersonatedUser: this.#impersonated && userInfo(this.#impersonated),
-      sourceIPs: sourceIPs(request),
-      userAgent: agent.length > maxUserAgent ? `${agent.slice(0, maxUserAgent)}...TRUNCATED` : agent || undefined,
-      objectRef: this.#objectRef,
-      responseStatus: this.#status && { metadata: {}, ...this.#status },
-    })
-    const bodies =
-      (this.#requestObject === undefined ? '' : `,"requestObject":${this.#requestObject}`) +
-      (this.#responseObject === undefined ? '' : `,"responseObject":${this.#responseObject}`)
-    const hasAnnotations = Object.keys(this.#annotations).length > 0
-    const tail = JSON.stringify({
-      requestReceivedTimestamp: this.#received,
-      stageTimestamp: time,
-      annotations: hasAnnotations ? this.#annotations : undefined,
-    })
-    write(`${head.slice(0, -1)}${bodies},${tail.slice(1)}\n`)
+    const shownAgent = agent.length > maxUserAgent ? `${agent.slice(0, maxUserAgent)}...TRUNCATED` : agent
+    const verb = attributes.resource && !verbs.has(attributes.verb) ? '' : attributes.verb
+    const parts = [
+      `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${verdict.level}","auditID":${JSON.stringify(this.#id)}`,
+      `"stage":"${stage}","requestURI":${JSON.stringify(uri)},"verb":${JSON.stringify(verb)}`,
+      `"user":${asker ? userInfo(asker) : '{}'}`,
+    ]
+    if (this.#impersonated) parts.push(`"impersonatedUser":${userInfo(this.#impersonated)}`)
+    parts.push(`"sourceIPs":${JSON.stringify(sourceIPs(request))}`)
+    if (shownAgent) parts.push(`"userAgent":${JSON.stringify(shownAgent)}`)
+    if (this.#objectRef) parts.push(`"objectRef":${JSON.stringify(this.#objectRef)}`)
+    if (this.#status) parts.push(`"responseStatus":${JSON.stringify({ metadata: {}, ...this.#status })}`)
+    if (this.#requestObject !== undefined) parts.push(`"requestObject":${this.#requestObject}`)
+    if (this.#responseObject !== undefined) parts.push(`"responseObject":${this.#responseObject}`)
+    parts.push(`"requestReceivedTimestamp":"${this.#received}","stageTimestamp":"${time}"`)
+    if (Object.keys(this.#annotations).length > 0) parts.push(`"annotations":${JSON.stringify(this.#annotations)}`)
+    write(`${parts.join(',')}}\n`)
   }
 
   /** Leaves out what the policy does not want, and line breaks, which would end the line. */
@@ -202,23 +194,36 @@ const beginning = (json: string | readonly string[] | Buffer): string =>
     20,
   )
 
-/** Leaves out what is empty, as Go does. */
-const userInfo = ({ name, uid, groups, extra }: User) => ({
-  username: name || undefined,
-  uid: uid || undefined,
-  groups: groups.length > 0 ? groups : undefined,
-  extra: extra && Object.keys(extra).length > 0 ? extra : undefined,
-})
+/** Holds the JSON of users, as long as they are there: a connection asks as the same one again and again. */
+const known = new WeakMap<User, string>()
+
+/** Returns a user as JSON. What is empty is left out, as Go does. */
+function userInfo(user: User): string {
+  let json = known.get(user)
+  if (json === undefined) {
+    const { name, uid, groups, extra } = user
+    json = JSON.stringify({
+      username: name || undefined,
+      uid: uid || undefined,
+      groups: groups.length > 0 ? groups : undefined,
+      extra: extra && Object.keys(extra).length > 0 ? extra : undefined,
+    })
+    known.set(user, json)
+  }
+  return json
+}
 
 /** Returns the client's address behind those that it says it comes from. Upstream: apimachinery's net.SourceIPs. */
 function sourceIPs({ headers, socket }: IncomingMessage): string[] {
-  const found = String(headers['x-forwarded-for'] ?? '')
+  const remote = (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+  const { 'x-forwarded-for': forwardedFor, 'x-real-ip': realIp } = headers
+  if (forwardedFor === undefined && realIp === undefined) return remote ? [remote] : []
+  const named = String(forwardedFor ?? '')
     .split(',')
     .map((one) => one.trim())
     .filter((one) => isIP(one) !== 0)
-  const real = String(headers['x-real-ip'] ?? '').trim()
-  if (isIP(real) !== 0 && !found.includes(real)) found.push(real)
-  const remote = (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
-  if (remote && found.at(-1) !== remote) found.push(remote)
-  return found
+  const real = String(realIp ?? '').trim()
+  if (isIP(real) !== 0 && !named.includes(real)) named.push(real)
+  if (remote && named.at(-1) !== remote) named.push(remote)
+  return named
 }

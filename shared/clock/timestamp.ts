@@ -17,9 +17,9 @@ let lastSecond = Number.NaN
 let lastText = ''
 
 /** Formats a time as metav1.MicroTime: RFC 3339 with six digits. */
-export const toMicroTime = (ms: number): string => {
-  const micros = Math.floor((ms - Math.floor(ms)) * 1000)
-  return `${new Date(ms).toISOString().slice(0, 23)}${String(micros).padStart(3, '0')}Z`
+export function toMicroTime(ms: number): string {
+  const micros = Math.floor((ms - Math.floor(ms / 1000) * 1000) * 1000)
+  return `${toTime(ms).slice(0, -1)}.${String(micros).padStart(6, '0')}Z`
 }
 /** Formats a time as HTTP's Date field. */
 export function httpDate(ms: number): string {
