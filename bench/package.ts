@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const repository = join(import.meta.dirname, '..')
@@ -29,28 +29,38 @@ export function checkoutOf(commit: string): string {
   const archive = execFileSync('git', ['archive', commit], { cwd: repository, maxBuffer: 1e9 })
   execFileSync('tar', ['-x'], { cwd: checkout, input: archive })
   const [ours, theirs] = [repository, checkout].map((folder) => readFileSync(join(folder, 'package-lock.json'), 'utf8'))
-  symlinkSync(
-    ours === theirs ? join(repository, 'node_modules') : installed(checkout, theirs!),
-    join(checkout, 'node_modules'),
-  )
+  const packages = ours === theirs ? join(repository, 'node_modules') : installedFor(checkout, theirs!)
+  symlinkSync(packages, join(checkout, 'node_modules'))
   return checkout
 }
 
-/** The npm packages of another lock file, which are installed once. */
-function installed(checkout: string, lock: string): string {
+/**
+ * The npm packages of another lock file, which are installed once, in the user's cache: the build takes the name of a
+ * package from what stands behind `node_modules`.
+ */
+function installedFor(checkout: string, lock: string): string {
   const name = createHash('sha256').update(lock).digest('hex').slice(0, 16)
-  const kept = join(repository, 'node_modules', '.cache', 'bench-packages', name)
-  if (existsSync(kept)) return kept
-  process.stdout.write('Its lock file differs: npm ci installs its packages.\n')
-  execFileSync('npm', ['ci', '--ignore-scripts'], { cwd: checkout, stdio: ['ignore', 'ignore', 'inherit'] })
-  cpSync(join(checkout, 'node_modules'), kept, { recursive: true, verbatimSymlinks: true })
-  rmSync(join(checkout, 'node_modules'), { recursive: true })
-  return kept
+  const kept = join(homedir(), '.cache', 'kubestage', 'bench', name)
+  if (!existsSync(kept)) {
+    process.stdout.write('Its lock file is another one: npm ci installs its packages.\n')
+    const made = `${kept}.${process.pid}`
+    for (const file of ['package.json', 'package-lock.json', 'bin/node'])
+      cpSync(join(checkout, file), join(made, file), { recursive: true })
+    execFileSync('npm', ['ci', '--ignore-scripts'], { cwd: made, stdio: ['ignore', 'ignore', 'inherit'] })
+    renameSync(made, kept)
+  }
+  return join(kept, 'node_modules')
 }
+
+const folders: string[] = []
 
 function temporary(prefix: string): string {
   const made = mkdtempSync(join(tmpdir(), prefix))
-  process.on('exit', () => rmSync(made, { recursive: true, force: true }))
+  if (folders.length === 0)
+    process.on('exit', () => {
+      for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+    })
+  folders.push(made)
   return made
 }
 
