@@ -1,10 +1,10 @@
 import type { LostRequests } from '../../shared/api/termination.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import type { NodeNetwork } from '../runtime/network/node-network.ts'
 import { lostKinds, setOfLosses } from './rules.ts'
 
 export interface LossCounterOptions {
-  network: Pick<NodeNetwork, 'listSets'>
+  /** Resolves to what was lost, by {@link keyOf kind and address}. */
+  counts(): Promise<Map<string, number>>
   clock: Clock
   /** Says whether rules lead to this address. */
   isLed(ip: string): boolean
@@ -50,10 +50,10 @@ export class LossCounter {
 
   /** Questions of one moment are answered together. */
   #read(): Promise<Map<string, number>> {
-    const { clock, network } = this.#options
+    const { clock, counts } = this.#options
     this.#reading ??= clock.machine.sleep(LOOK_MS).then(() => {
       this.#reading = undefined
-      return network.listSets().then(countsOf)
+      return counts()
     })
     return this.#reading
   }
@@ -64,6 +64,15 @@ const keyOf = (kind: string, ip: string): string => `${kind} ${ip}`
 interface Listed {
   nftables: { set?: { name: string; elem?: { elem?: { val?: string; counter?: { packets: number } } }[] } }[]
 }
+
+/** Reads what the relay of a network has lost: a line for each kind and address. */
+export const relayedCounts = (lines: string): Map<string, number> =>
+  new Map(
+    lines.split('\n').map((line) => {
+      const [kind = '', ip = '', count] = line.split(' ')
+      return [keyOf(kind, ip), Number(count)]
+    }),
+  )
 
 /** Reads what `nft -j list sets` prints: counts by kind and address. */
 export function countsOf(json: string): Map<string, number> {

@@ -5,7 +5,7 @@ import { machineAddresses } from '../runtime/network/machine-addresses.ts'
 import type { NodeNetwork, Served } from '../runtime/network/node-network.ts'
 import { Updates } from '../runtime/network/updates.ts'
 import type { ClusterServices } from './cluster-services.ts'
-import { LossCounter } from './lost-requests.ts'
+import { countsOf, LossCounter, relayedCounts } from './lost-requests.ts'
 import { NodePorts } from './node-ports.ts'
 import { nodeAddresses, type RuleNames, type RulesInput, rulesOf } from './rules.ts'
 import { type ServicePort, servicePorts } from './service-ports.ts'
@@ -15,7 +15,7 @@ import { UserSpaceProxy } from './user-space-proxy.ts'
 export interface ServiceProxyOptions {
   network: Pick<
     NodeNetwork,
-    'bind' | 'connect' | 'forgetStale' | 'keepSpare' | 'listen' | 'listSets' | 'place' | 'pods' | 'useRules'
+    'bind' | 'connect' | 'forgetStale' | 'listLost' | 'listSets' | 'place' | 'pods' | 'relay' | 'useRules'
   >
   clock: Clock
   nodeName: string
@@ -62,7 +62,9 @@ export class ServiceProxy implements Served {
     this.#options = options
     this.#nodePorts = new NodePorts(options)
     this.#userSpace = new UserSpaceProxy(options)
-    this.#losses = new LossCounter({ ...options, isLed: (ip) => !this.#isClosed && this.#leadsTo(ip) })
+    const counts = () =>
+      this.#hasRules ? options.network.listSets().then(countsOf) : options.network.listLost().then(relayedCounts)
+    this.#losses = new LossCounter({ ...options, counts, isLed: (ip) => !this.#isClosed && this.#leadsTo(ip) })
     const { services, clock, warn } = options
     this.#updates = new Updates({
       clock,
@@ -154,8 +156,9 @@ export class ServiceProxy implements Served {
       this.#userSpace.close()
     } catch (error) {
       if (this.#hasRules) throw error
-      await this.#serveWithout(ports, error as Error)
+      await this.#serveWithout(input, error as Error)
     }
+    for (const { endpoints } of ports) for (const { ip } of endpoints) if (!this.#gone.has(ip)) this.#led.add(ip)
     if (this.#last === '') onServed?.()
     this.#applied = ports
     this.#last = described
@@ -171,20 +174,19 @@ export class ServiceProxy implements Served {
     await network.useRules('services', rules.text)
     this.#hasRules = true
     this.#before = rules
-    for (const { endpoints } of input.ports) for (const { ip } of endpoints) if (!this.#gone.has(ip)) this.#led.add(ip)
     const stale = staleFlows(this.#applied, input.ports, nodeAddresses(input))
     if (stale.length > 0) await network.forgetStale(stale).catch(this.#staleStay)
   }
 
   /** Where the kernel has never taken rules, the kubelet passes traffic on; it tries rules again once in a while. */
-  async #serveWithout(ports: readonly ServicePort[], error: Error): Promise<void> {
+  async #serveWithout({ ports, gone = [] }: RulesInput, error: Error): Promise<void> {
     const { clock, warn } = this.#options
     const now = clock.machine.monotonic()
     if (now >= this.#noRulesUntilMs) {
       if (this.#noRulesUntilMs === 0) warn(error, USER_SPACE)
       this.#noRulesUntilMs = now + RULES_AGAIN_MS
     }
-    await this.#userSpace.serve(ports)
+    await this.#userSpace.serve(ports, gone)
   }
 
   /** The rules hold nevertheless. */

@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import type { LostRequests, Termination } from '../../shared/api/termination.ts'
 import { cli, startProgram } from '../harness/cluster.ts'
 import { ownPodRange, ownServiceRange } from '../harness/own-pod-range.ts'
 import { podNetworkTools } from '../harness/pod-network-tools.ts'
@@ -11,12 +12,14 @@ import { scratchFolder } from '../harness/scratch.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
 
-const server = `require('http').createServer((request, response) => response.end(process.env.HOSTNAME)).listen(8080)
+const server = `process.on('SIGTERM', () => process.exit())
+require('http').createServer((request, response) => response.end(process.env.HOSTNAME)).listen(8080)
 const echo = require('dgram').createSocket('udp4').bind(5353)
 echo.on('message', (text, { port, address }) => echo.send(process.env.HOSTNAME + ' ' + text, port, address))`
 /** Prints the answers to requests in succession, each by a connection of its own; or the code of an error. */
 const asks = (url: string, count = 1): string =>
   `const { get } = require('http'); const next = (left) => left && get('${url}', { agent: false }, (answer) => answer.on('data', (text) => console.log(String(text))).on('end', () => next(left - 1))).on('error', ({ code }) => console.log(code)); next(${count})`
+const asksOn = `setInterval(() => require('http').get('http://web', { agent: false }, (answer) => answer.resume()).on('error', () => {}), 50)`
 const askEcho = `const socket = require('dgram').createSocket('udp4'); socket.on('message', (text) => { console.log(String(text)); process.exit() }); socket.send('hello', 53, 'web'); setTimeout(() => process.exit(1), 5000)`
 const pod = (name: string, app: string, command: string[]) => {
   const { metadata, spec } = podOf({ name, command })
@@ -39,6 +42,7 @@ const items = [
   pod('one', 'web', serve),
   pod('two', 'web', serve),
   pod('client', 'client', ['sleep', '1000']),
+  pod('asker', 'asker', [process.execPath, '-e', asksOn]),
   service('web'),
   service('sticky', { sessionAffinity: 'ClientIP' }),
   service('open', { type: 'NodePort', ports: [{ port: 80, targetPort: 8080, nodePort }] }),
@@ -55,7 +59,16 @@ t.test('a machine without nft', async (t) => {
   if (spawnSync('unshare', [...hidden, 'true']).status !== 0) return skipOrFail(t, 'no file can be hidden here')
   const stateDir = join(scratchFolder(t, 'user-space'), 'state')
   const ranges = [`--cluster-cidr=${ownPodRange}`, `--service-cidr=${ownServiceRange}`]
-  const up = [process.execPath, cli, 'up', '--port=0', '--network=pod', ...ranges, `--state-dir=${stateDir}`]
+  const up = [
+    process.execPath,
+    cli,
+    'up',
+    '--port=0',
+    '--network=pod',
+    '--endpoint-lag=2s',
+    ...ranges,
+    `--state-dir=${stateDir}`,
+  ]
   await startProgram(t, [...hidden, ...up], { node: 'unshare' }).printed('is ready')
   const run = (args: string[], input?: object): string =>
     execFileSync(kubectl.file, [`--kubeconfig=${join(stateDir, 'kubeconfig')}`, ...args], {
@@ -77,8 +90,14 @@ t.test('a machine without nft', async (t) => {
   t.match(await fromMachine(`http://127.0.0.1:${nodePort}`), /^(one|two)$/, 'a node port')
   const ip = run(['get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}'])
   t.match(await fromMachine(`http://${ip}`), /^(one|two)$/, 'the machine reaches a cluster IP')
+  const lost = async (): Promise<LostRequests[] | undefined> => {
+    const { items } = JSON.parse(run(['get', 'terminations', '-o', 'json'])) as { items: Termination[] }
+    return items.find(({ podName }) => podName === 'one')?.lostRequests
+  }
   run(['delete', 'pod', 'one', '--now'])
   await until(() => hosts('http://web').join() === 'two', { what: 'the pod that is left to answer alone' })
+  for (const { kind, count } of await until(lost, { what: 'what was lost at the pod to be told' }))
+    t.ok(/^(refused|reset|unreachable)$/.test(kind) && count > 0, `${count} ${kind}`)
   run(['delete', 'service', 'web'])
   await until(() => hosts(`http://${ip}`, 1).join() === 'ECONNREFUSED', { what: 'the Service to be gone' })
   const log = readFileSync(join(stateDir, 'logs', 'kubelet.log'), 'utf8')

@@ -14,8 +14,6 @@ export interface NodeNetwork {
   has(address: string): boolean
   /** Rejects with the error of a socket. With `podSandbox` the connection begins within this pod, as its localhost does. */
   connect(to: NetworkPlace & { timeoutMs: number; podSandbox?: string }): Promise<Socket>
-  /** Keeps so many sockets ready from now on, so that {@link connect} need not wait for one. */
-  keepSpare(count: number): void
   /** Serves TCP at an address of the node that pods reach; the address becomes the node's where it is not. */
   listen(at: NetworkPlace, onConnection: (socket: Socket) => void): Promise<Served>
   /**
@@ -41,6 +39,10 @@ export interface NodeNetwork {
   listSets(): Promise<string>
   /** Lists the host ports that this machine keeps for root. They are not opened, but still lead pods to their pod. */
   readonly refusedPorts: readonly RefusedPort[]
+  /** Serves these ports by TCP, and no others, by a process in the node's network; also in the next network. */
+  relay(ports: Relayed): Promise<void>
+  /** Resolves to a line for each kind and address of what that process has lost: `refused 10.244.0.7 3`. */
+  listLost(): Promise<string>
   /** Pods whose networks are here, by address. */
   readonly pods: ReadonlyMap<string, NetworkedPod>
   /** The containers of a pod start when this has resolved for it; its network is there. */
@@ -76,6 +78,18 @@ export interface NodePlace {
 export interface Flow {
   at: NetworkPlace
   ends: readonly NetworkPlace[]
+}
+
+/** Names ports, and the ends to which connections go by chance. */
+export interface Relayed {
+  ports: {
+    at: NetworkPlace
+    ends: readonly NetworkPlace[]
+    /** A client comes back to the same end within these seconds. */
+    affinitySeconds?: number
+  }[]
+  /** Holds addresses of pods that have ended: connections to them are reset. */
+  gone: readonly string[]
 }
 
 /** Names an IP address and a port. */

@@ -1,6 +1,6 @@
 /** What Services lost at pods, by the counters of their rules. */
 import t from 'tap'
-import { countsOf, LossCounter } from '../../../kubelet/services/lost-requests.ts'
+import { countsOf, LossCounter, relayedCounts } from '../../../kubelet/services/lost-requests.ts'
 import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
 
 const element = (val: string, packets: number) => ({ elem: { val, counter: { packets, bytes: 60 * packets } } })
@@ -23,6 +23,7 @@ t.test('counters are read by kind and address', async (t) => {
     ],
   )
   t.same([...countsOf('{"nftables": []}')], [])
+  t.equal(relayedCounts('refused 10.244.0.5 3\nreset 10.244.0.6 1\n').get('reset 10.244.0.6'), 1)
 })
 
 t.test('a pod is told what was lost since the last one with its address', async (t) => {
@@ -30,12 +31,12 @@ t.test('a pod is told what was lost since the last one with its address', async 
   let packets = 3
   let isLed = true
   const warnings: string[] = []
-  const listSets = async () => {
+  const counts = async () => {
     if (packets < 0) throw new Error('no nft')
-    return listed(packets)
+    return countsOf(listed(packets))
   }
   const warn = (_: unknown, what: string) => warnings.push(what)
-  const counter = new LossCounter({ network: { listSets }, clock, isLed: () => isLed, warn })
+  const counter = new LossCounter({ counts, clock, isLed: () => isLed, warn })
   const first = counter.of('10.244.0.5')
   await clock.advance(60_000)
   packets = 5

@@ -14,8 +14,9 @@
 #   rules FILE                     rules of nftables, as commands of nft
 #   sets FILE                      writes what their sets have into a file, as JSON
 #   forget FILE                    exchanges of datagrams that go to others than they should; a line of the file: a place, and its ends
+#   serve FILE                     TCP ports of Services, by a process beside the door; see relay.pl for the file
+#   lost FILE                      what was lost there
 #   connect HOST PORT MS [NAMESPACE]   a connection; from the node, or from within this namespace
-#   spare                          a socket that is not connected yet
 #   marked MARK                    packets with this mark are the node's, wherever they go
 #   listen HOST PORT [others]      a server; with this word also of connections to other addresses
 #   bind HOST PORT                 a socket for datagrams
@@ -251,14 +252,47 @@ sub server {
   hand_over($id, $type, $socket);
 }
 
+# It ends when we do: then it reads the end of its requests.
+my $relay;
+sub open_relay {
+  socketpair(my $ours, my $its, AF_UNIX, SOCK_STREAM, 0) && defined(my $child = fork) or return 0;
+  if (!$child) {
+    close $channel;
+    open(STDIN, '<&', $its) && open(STDOUT, '>&', $its) && exec 'perl', "${here}relay.pl", %number;
+    exit 1;
+  }
+  return $relay = $ours;
+}
+sub ask_relay {
+  my ($request) = @_;
+  $relay || open_relay() or return fails('the relay');
+  my $readable = '';
+  vec($readable, fileno $relay, 1) = 1;
+  syswrite($relay, "$request\n");
+  # It answers with one piece.
+  if (select($readable, undef, undef, 5) > 0 && sysread($relay, my $answer, 4096)) {
+    my ($failed, $error) = split /\t/, $answer;
+    return 1 unless $error;
+    $! = $error;
+    return fails($failed);
+  }
+  undef $relay;
+  $! = $TIMED_OUT;
+  return fails('the relay');
+}
+my %addressed;
+sub serve {
+  my ($name) = @_;
+  open(my $file, '<', $name) or return fails('the list of Services');
+  <$file>;
+  for my $address (grep { !$addressed{$_} } map { (split ' ')[0] } <$file>) { $addressed{$address} = address($address) or return 0 }
+  return ask_relay("serve $name");
+}
+
 my %build = (bridge => \&bridge, address => \&address, pod => \&pod, rules => \&rules, sets => \&sets, link => \&machine_link,
-  services => \&service_route, marked => \&marked, forget => \&forget, neighbour => \&neighbour);
+  services => \&service_route, serve => \&serve, lost => sub { ask_relay("lost $_[0]") }, marked => \&marked, forget => \&forget, neighbour => \&neighbour);
 my %make = (
   connect => \&begin_connection,
-  spare => sub {
-    socket(my $socket, AF_INET, SOCK_STREAM, 0) or return refuse($_[0], 'socket');
-    hand_over($_[0], 'net.Native', $socket);
-  },
   listen => sub { server($_[0], 'net.Server', SOCK_STREAM, @_[1, 2, 3]) },
   bind => sub { server($_[0], 'dgram.Socket","dgramType":"udp4', SOCK_DGRAM, @_[1, 2]) },
 );

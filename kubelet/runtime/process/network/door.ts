@@ -13,8 +13,6 @@ interface Handles {
   connect: Socket
   listen: Server
   bind: DatagramSocket
-  /** A handle of Node's own, without its socket. */
-  spare: object
 }
 interface Answer {
   id: number
@@ -69,7 +67,19 @@ export class Door {
 
   /** Builds in the network; see `door.pl` for the words. Rejects with what failed. */
   async build(
-    verb: 'bridge' | 'address' | 'pod' | 'link' | 'services' | 'marked' | 'neighbour' | 'rules' | 'sets' | 'forget',
+    verb:
+      | 'bridge'
+      | 'address'
+      | 'pod'
+      | 'link'
+      | 'services'
+      | 'marked'
+      | 'neighbour'
+      | 'rules'
+      | 'sets'
+      | 'forget'
+      | 'serve'
+      | 'lost',
     ...words: (string | number)[]
   ): Promise<void> {
     await this.#ask(verb, words, ANSWER_MS)

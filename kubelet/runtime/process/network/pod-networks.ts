@@ -1,6 +1,6 @@
 import type { Socket as DatagramSocket } from 'node:dgram'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { isIPv6, type Server, type Socket } from 'node:net'
+import type { Server, Socket } from 'node:net'
 import path from 'node:path'
 import { isOfNetwork } from '../../../../shared/api/pods/safe-sysctls.ts'
 import { AddressRange } from '../../../../shared/api/services/address-range.ts'
@@ -13,16 +13,15 @@ import {
   type NodeNetwork,
   type NodePlace,
   type RefusedPort,
+  type Relayed,
   type Served,
   TAKEN,
 } from '../../network/node-network.ts'
-import { dialOut } from '../../network/pass-on.ts'
 import type { ShimConnection } from '../shim/connection.ts'
 import { Door } from './door.ts'
 import { HostPorts } from './host-ports.ts'
 import { forwardFrom, linkName, ownerOf, whyNoLink, whyNoServices } from './machine-link.ts'
 import { meetNeighbours } from './neighbours.ts'
-import { SpareSockets } from './spare-sockets.ts'
 
 export interface PodNetworksOptions {
   /** The folder of the runtime; the link to the machine is named after it. */
@@ -54,12 +53,12 @@ export class PodNetworks implements NodeNetwork {
   readonly pods = new Map<string, NetworkedPod>()
   readonly #kept = new Set<Kept>()
   readonly #hostPorts: HostPorts
-  readonly #spare = new SpareSockets(() => this.#open())
   #range: AddressRange | undefined
   #door: Promise<Door> | undefined
   #why: string | undefined
   #lists = 0
   readonly #rules = new Map<string, string>()
+  #relayed: string | undefined
   #prepare: (pod: NetworkedPod) => Promise<void> = async () => {}
   #services: { range: AddressRange; owner: number } | undefined
 
@@ -121,15 +120,9 @@ export class PodNetworks implements NodeNetwork {
   }
 
   async connect({ host, port, timeoutMs, podSandbox }: Parameters<NodeNetwork['connect']>[0]): Promise<Socket> {
-    const socket = podSandbox || isIPv6(host) ? undefined : this.#spare.take()
-    if (socket) return dialOut({ host, port }, { clock: this.#options.clock, timeoutMs, socket })
     const within = podSandbox ? [await this.#options.shim().network(podSandbox)] : []
     const door = await this.#open()
     return door.socket('connect', [host, port, timeoutMs, ...within], timeoutMs + MARGIN_MS)
-  }
-
-  keepSpare(count: number): void {
-    this.#spare.keep(count)
   }
 
   async listen(at: NetworkPlace, onConnection: (socket: Socket) => void): Promise<Served> {
@@ -172,11 +165,28 @@ export class PodNetworks implements NodeNetwork {
     await (await this.#open()).build('forget', file)
   }
 
-  async listSets(): Promise<string> {
+  async relay({ ports, gone }: Relayed): Promise<void> {
+    const lines = ports.map(({ at, ends, affinitySeconds = 0 }) =>
+      [at.host, at.port, affinitySeconds, ...ends.map(({ host, port }) => `${host}:${port}`)].join(' '),
+    )
+    const door = await this.#open()
+    this.#relayed = [gone.join(' '), ...lines, ''].join('\n')
+    await this.#relay(door)
+  }
+
+  listLost(): Promise<string> {
+    return this.#list('lost')
+  }
+
+  listSets(): Promise<string> {
+    return this.#list('sets')
+  }
+
+  async #list(what: 'sets' | 'lost'): Promise<string> {
     // A name of its own: another list may be under way.
-    const file = path.join(this.#options.root, `sets-${++this.#lists}.json`)
+    const file = path.join(this.#options.root, `${what}-${++this.#lists}`)
     try {
-      await (await this.#open()).build('sets', file)
+      await (await this.#open()).build(what, file)
       return await readFile(file, 'utf8')
     } finally {
       await rm(file, { force: true })
@@ -190,7 +200,6 @@ export class PodNetworks implements NodeNetwork {
   close(): void {
     this.pods.clear()
     this.#hostPorts.closeAll()
-    this.#spare.drop()
     this.#door?.then((door) => door.close()).catch(() => {})
     this.#door = undefined
     for (const kept of this.#kept) {
@@ -220,6 +229,7 @@ export class PodNetworks implements NodeNetwork {
     try {
       await this.#build(door)
       for (const name of this.#rules.keys()) await this.#rule(door, name)
+      if (this.#relayed !== undefined) await this.#relay(door)
       for (const kept of this.#kept) if (!kept.handle) await this.#make(door, kept)
     } catch (error) {
       door.close()
@@ -231,7 +241,7 @@ export class PodNetworks implements NodeNetwork {
   /** A kubelet that was killed while it read a list has left it. */
   async #removeLists(): Promise<void> {
     const { root } = this.#options
-    const lists = (await readdir(root).catch(() => [])).filter((name) => /^sets-\d+\.json$/.test(name))
+    const lists = (await readdir(root).catch(() => [])).filter((name) => /^(sets|lost)-\d+$/.test(name))
     for (const name of lists) await rm(path.join(root, name), { force: true })
   }
 
@@ -278,6 +288,12 @@ export class PodNetworks implements NodeNetwork {
     const file = path.join(this.#options.root, `${name}.nft`)
     await writeFile(file, this.#rules.get(name) ?? '', { mode: 0o600 })
     await door.build('rules', file)
+  }
+
+  async #relay(door: Door): Promise<void> {
+    const file = path.join(this.#options.root, 'relayed')
+    await writeFile(file, this.#relayed ?? '', { mode: 0o600 })
+    await door.build('serve', file)
   }
 
   async #serve(kept: Kept): Promise<Served> {
