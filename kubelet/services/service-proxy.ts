@@ -2,11 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import type { LostRequests } from '../../shared/api/termination.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { machineAddresses } from '../runtime/network/machine-addresses.ts'
+import { type MachinePort, serveMachinePort } from '../runtime/network/machine-port.ts'
 import type { NodeNetwork, Served } from '../runtime/network/node-network.ts'
 import { Updates } from '../runtime/network/updates.ts'
 import type { ClusterServices } from './cluster-services.ts'
+import { type HealthCheck, healthChecks, serveHealthCheck } from './health-checks.ts'
 import { countsOf, LossCounter, relayedCounts } from './lost-requests.ts'
-import { NodePorts } from './node-ports.ts'
+import { MachinePorts } from './machine-ports.ts'
 import { nodeAddresses, type RuleNames, type RulesInput, rulesOf } from './rules.ts'
 import { type ServicePort, servicePorts } from './service-ports.ts'
 import { staleFlows } from './stale-flows.ts'
@@ -39,7 +41,10 @@ const USER_SPACE =
 /** Keeps the rules of the node's network as the Services and their endpoints are. */
 export class ServiceProxy implements Served {
   readonly #options: ServiceProxyOptions
-  readonly #nodePorts: NodePorts
+  readonly #nodePorts: MachinePorts<MachinePort>
+  readonly #healthPorts: MachinePorts<HealthCheck>
+  /** By port. */
+  #healthChecks = new Map<number, HealthCheck>()
   readonly #userSpace: UserSpaceProxy
   readonly #losses: LossCounter
   readonly #updates: Updates
@@ -60,12 +65,24 @@ export class ServiceProxy implements Served {
 
   constructor(options: ServiceProxyOptions) {
     this.#options = options
-    this.#nodePorts = new NodePorts(options)
+    const { network, warn } = options
+    this.#nodePorts = new MachinePorts({
+      ...options,
+      // Rules of the node choose the endpoint.
+      open: (wanted) =>
+        serveMachinePort(options, wanted, () => ({ host: network.place?.node ?? '', port: wanted.port })),
+      onFailure: (error) => warn(error, 'a node port is not served at the addresses of this machine'),
+    })
+    this.#healthPorts = new MachinePorts({
+      ...options,
+      open: ({ port }) => serveHealthCheck(port, () => this.#healthChecks.get(port)),
+      onFailure: (error) => warn(error, 'a healthCheckNodePort is not served at the addresses of this machine'),
+    })
     this.#userSpace = new UserSpaceProxy(options)
     const counts = () =>
       this.#hasRules ? options.network.listSets().then(countsOf) : options.network.listLost().then(relayedCounts)
     this.#losses = new LossCounter({ ...options, counts, isLed: (ip) => !this.#isClosed && this.#leadsTo(ip) })
-    const { services, clock, warn } = options
+    const { services, clock } = options
     this.#updates = new Updates({
       clock,
       apply: () => this.#apply(),
@@ -82,6 +99,7 @@ export class ServiceProxy implements Served {
     this.#updates.close()
     for (const timer of this.#timers) timer.cancel()
     this.#nodePorts.close()
+    this.#healthPorts.close()
     this.#userSpace.close()
   }
 
@@ -130,6 +148,9 @@ export class ServiceProxy implements Served {
   #see(): void {
     const { services, network, nodeName, lagMs } = this.#options
     this.#isSeeing = false
+    const checks = healthChecks(services, nodeName)
+    this.#healthChecks = new Map(checks.map((check) => [check.port, check]))
+    this.#healthPorts.serve(checks)
     const ports = servicePorts(services, { name: nodeName, machine: network.place?.machine ?? '' })
     const isFirst = this.#seen === undefined
     if (isDeepStrictEqual(ports, this.#seen)) return

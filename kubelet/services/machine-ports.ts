@@ -1,33 +1,33 @@
-import { type MachinePort, type MachinePortOptions, serveMachinePort } from '../runtime/network/machine-port.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
 import type { Served } from '../runtime/network/node-network.ts'
 import { Updates } from '../runtime/network/updates.ts'
 
-export interface NodePortsOptions extends MachinePortOptions {
-  warn(error: unknown, what: string): void
+export interface MachinePortsOptions<Port> {
+  clock: Clock
+  /** Opens a port at all addresses of the machine. Rejects when it is taken. */
+  open(port: Port): Promise<Served>
+  onFailure(error: unknown): void
 }
 
-/**
- * Serves node ports at all addresses of the machine. What comes there is passed on to the same port of the node,
- * where rules choose the endpoint.
- */
-export class NodePorts {
-  readonly #options: NodePortsOptions
+/** Keeps ports of the machine open, as they are wanted. */
+export class MachinePorts<Port extends { port: number; protocol?: string }> {
+  readonly #options: MachinePortsOptions<Port>
   readonly #open = new Map<string, Served>()
   readonly #updates: Updates
-  #wanted: ReadonlyMap<string, MachinePort> = new Map()
+  #wanted: ReadonlyMap<string, Port> = new Map()
 
-  constructor(options: NodePortsOptions) {
-    const { clock, warn } = options
+  constructor(options: MachinePortsOptions<Port>) {
+    const { clock, onFailure } = options
     this.#options = options
     this.#updates = new Updates({
       clock,
       apply: () => this.#apply(),
-      onFailure: (error) => warn(error, 'a node port is not served at the addresses of this machine'),
+      onFailure,
     })
   }
 
   /** Opens these ports, and closes others. Connections go on until their ends close them. */
-  serve(ports: readonly MachinePort[]): void {
+  serve(ports: readonly Port[]): void {
     this.#wanted = new Map(ports.map((port) => [`${port.protocol} ${port.port}`, port]))
     this.#closeOthers()
     if (this.#wanted.keys().some((key) => !this.#open.has(key))) this.#updates.request()
@@ -48,12 +48,10 @@ export class NodePorts {
 
   /** A port may be free again later: another node of this machine may have served it, and end. */
   async #apply(): Promise<void> {
-    const { network } = this.#options
     const problems: unknown[] = []
     for (const [key, wanted] of this.#wanted) {
       if (this.#open.has(key)) continue
-      const to = () => ({ host: network.place?.node ?? '', port: wanted.port })
-      await serveMachinePort(this.#options, wanted, to).then(
+      await this.#options.open(wanted).then(
         (served) => void this.#open.set(key, served),
         (error) => problems.push(error),
       )
