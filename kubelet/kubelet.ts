@@ -183,6 +183,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
         clock,
         server: options.apiServer,
         nodeName,
+        events,
         endpointLagMs: options.endpointLagMs ?? 0,
         onPodLimit: ({ namespace, name, podUid: uid }, message) =>
           events.event(

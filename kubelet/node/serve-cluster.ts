@@ -7,6 +7,7 @@ import type { Service, ServiceCIDR } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { serviceCidrs, services } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
 import type { NetworkedPod, NetworkPlace, NodeNetwork, Served } from '../runtime/network/node-network.ts'
 import { ClusterServices } from '../services/cluster-services.ts'
 import { serveApi } from './serve-api.ts'
@@ -18,6 +19,7 @@ export interface ServeClusterOptions {
   /** The API server, as this machine reaches it. */
   server: URL
   nodeName: string
+  events: Pick<EventRecorder, 'event'>
   /** Delays what rules learn of changes. */
   endpointLagMs: number
   /** Reports a pod that reaches a limit of the network. */
@@ -37,7 +39,7 @@ export interface ServedCluster extends Served {
  * the cluster has no Service `kubernetes`, from whose address the others follow.
  */
 export async function serveCluster(options: ServeClusterOptions): Promise<ServedCluster | undefined> {
-  const { network, client, clock, server, nodeName, endpointLagMs: lagMs, warn } = options
+  const { network, client, clock, server, events, nodeName, endpointLagMs: lagMs, warn } = options
   const api = await client.get<Service>(services, { namespace: 'default', name: 'kubernetes' }).catch(ignoreNotFound)
   const { clusterIP = '' } = api?.spec ?? {}
   if (!api || !isIPv4(clusterIP)) return undefined
@@ -58,7 +60,7 @@ export async function serveCluster(options: ServeClusterOptions): Promise<Served
     const onServed = (): void => {
       if (range) void leadMachine(options, { range, cluster: api.metadata.uid ?? '', resolvers: machineResolvers()() })
     }
-    const proxy = new ServiceProxy({ network, clock, nodeName, services: known, range, lagMs, onServed, warn })
+    const proxy = new ServiceProxy({ network, clock, events, nodeName, services: known, range, lagMs, onServed, warn })
     served.push(proxy)
     const { serveWayOut } = await import('./way-out.ts')
     served.push(await serveWayOut({ network, clock, services: range ?? `${clusterIP}/16`, warn }))

@@ -8,7 +8,8 @@ import type { ClusterServices } from './cluster-services.ts'
 export interface ServicePort {
   /** Holds the cluster IP or an external address; absent for a node port. */
   ip?: string
-  protocol: 'tcp' | 'udp'
+  /** SCTP is led by rules alone. */
+  protocol: 'tcp' | 'udp' | 'sctp'
   port: number
   endpoints: Target[]
   /** A client comes back to the same endpoint within these seconds; absent: it need not. */
@@ -24,6 +25,8 @@ const servedOtherwise = new Set(['default/kubernetes', 'kube-system/kube-dns'])
 
 /** Upstream: DefaultClientIPServiceAffinitySeconds. */
 const AFFINITY_SECONDS = 10_800
+
+const protocols: Partial<Record<string, ServicePort['protocol']>> = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' }
 
 export interface ServedNode {
   name: string
@@ -48,10 +51,11 @@ export function servicePorts(known: Pick<ClusterServices, 'list' | 'slices'>, no
         : {}
     const only = (policy: string | undefined) => (policy === 'Local' ? node.name : undefined)
     return ports.flatMap(({ name = '', protocol = 'TCP', port, nodePort }): ServicePort[] => {
-      if (protocol !== 'TCP' && protocol !== 'UDP') return []
+      const lower = protocols[protocol]
+      if (!lower) return []
       const inside = targets(slices, { name, protocol, node, only: only(spec?.internalTrafficPolicy) })
       const outside = targets(slices, { name, protocol, node, only: only(spec?.externalTrafficPolicy) })
-      const same = { protocol: protocol === 'TCP' ? ('tcp' as const) : ('udp' as const), ...affinity }
+      const same = { protocol: lower, ...affinity }
       return [
         { ...same, ip, port, endpoints: inside },
         ...externalAddresses(service).map((address) => ({ ...same, ip: address, port, endpoints: outside })),

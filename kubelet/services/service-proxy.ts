@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LostRequests } from '../../shared/api/termination.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
 import { machineAddresses } from '../runtime/network/machine-addresses.ts'
 import { type MachinePort, serveMachinePort } from '../runtime/network/machine-port.ts'
 import type { NodeNetwork, Served } from '../runtime/network/node-network.ts'
@@ -17,9 +18,10 @@ import { UserSpaceProxy } from './user-space-proxy.ts'
 export interface ServiceProxyOptions {
   network: Pick<
     NodeNetwork,
-    'bind' | 'connect' | 'forgetStale' | 'listLost' | 'listSets' | 'place' | 'pods' | 'relay' | 'useRules'
+    'bind' | 'connect' | 'forgetStale' | 'hasSctp' | 'listLost' | 'listSets' | 'place' | 'pods' | 'relay' | 'useRules'
   >
   clock: Clock
+  events: Pick<EventRecorder, 'event'>
   nodeName: string
   services: ClusterServices
   /** Holds the range of cluster IPs, where it is known. */
@@ -35,6 +37,8 @@ export interface ServiceProxyOptions {
 const DELAY_MS = 10
 /** Between two attempts to get by without {@link UserSpaceProxy}. */
 const RULES_AGAIN_MS = 60_000
+/** More Services are told of again. */
+const MOST_TOLD = 1_000
 const USER_SPACE =
   'the kubelet itself passes on what goes to Services, which is slower: rules of the kernel need nft of the package nftables'
 
@@ -61,6 +65,9 @@ export class ServiceProxy implements Served {
   /** The kernel has taken rules of this proxy. */
   #hasRules = false
   #noRulesUntilMs = 0
+  #hasSctp: boolean | undefined
+  /** Holds the UIDs of Services of which an event has told. */
+  readonly #told = new Set<string>()
   #isClosed = false
 
   constructor(options: ServiceProxyOptions) {
@@ -183,8 +190,12 @@ export class ServiceProxy implements Served {
     if (this.#last === '') onServed?.()
     this.#applied = ports
     this.#last = described
-    const isServed = ({ ip, endpoints }: ServicePort): boolean => ip === undefined && endpoints.length > 0
-    this.#nodePorts.serve(ports.filter(isServed).map(({ protocol, port }) => ({ protocol, port })))
+    this.#nodePorts.serve(
+      ports.flatMap(({ ip, protocol, port, endpoints }) =>
+        ip === undefined && endpoints.length > 0 && protocol !== 'sctp' ? [{ protocol, port }] : [],
+      ),
+    )
+    if (ports.some(({ protocol }) => protocol === 'sctp')) await this.#tellOfSctp()
   }
 
   async #rule(input: RulesInput): Promise<void> {
@@ -208,6 +219,23 @@ export class ServiceProxy implements Served {
       this.#noRulesUntilMs = now + RULES_AGAIN_MS
     }
     await this.#userSpace.serve(ports, gone)
+  }
+
+  /** An event tells of each Service whose ports of this protocol are not carried, once. */
+  async #tellOfSctp(): Promise<void> {
+    const { network, nodeName, services, events } = this.#options
+    this.#hasSctp ??= this.#hasRules && (await network.hasSctp().catch(() => false))
+    if (this.#hasSctp) return
+    const why = this.#hasRules ? 'its kernel has no SCTP' : 'that needs nft of the package nftables'
+    for (const { metadata, spec } of services.list()) {
+      const { namespace, name = '', uid = '' } = metadata
+      const own = (spec?.ports ?? []).filter(({ protocol }) => protocol === 'SCTP').map(({ port }) => port)
+      if (own.length === 0 || this.#told.has(uid)) continue
+      this.#told.add(uid)
+      const message = `SCTP port ${own.join(', ')} is not served on node ${nodeName}: ${why}`
+      events.event({ kind: 'Service', apiVersion: 'v1', namespace, name, uid }, 'Warning', 'ProtocolNotServed', message)
+    }
+    if (this.#told.size > MOST_TOLD) this.#told.clear()
   }
 
   /** The rules hold nevertheless. */

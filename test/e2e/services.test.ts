@@ -1,5 +1,5 @@
 /** Services with `--network pod`: pods find them by their names, and reach them at their addresses. */
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -8,6 +8,7 @@ import t from 'tap'
 import { startTestCluster } from '../harness/cluster.ts'
 import { ownPodRange, ownServiceRange } from '../harness/own-pod-range.ts'
 import { podNetworkTools } from '../harness/pod-network-tools.ts'
+import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
 
 const server = `
@@ -58,6 +59,9 @@ const objects = [
   service('machine', { selector: { app: 'machine' }, ports: [{ port: 80, targetPort: 18080 + (process.pid % 1000) }] }),
   service('sticky', { selector: { app: 'web' }, sessionAffinity: 'ClientIP', ports }),
   service('nobody', { selector: { app: 'nobody' }, ports }),
+  service('balanced', { type: 'LoadBalancer', externalTrafficPolicy: 'Local', selector: { app: 'web' }, ports }),
+  service('empty', { type: 'LoadBalancer', externalTrafficPolicy: 'Local', selector: { app: 'nobody' }, ports }),
+  service('signals', { selector: { app: 'web' }, ports: [{ port: 2905, protocol: 'SCTP' }] }),
   {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -115,6 +119,32 @@ t.test('a cluster whose Services have names', async (t) => {
   const web = clusterIP('web')
   const hostsOf = (answers: string): string[] => [...new Set(answers.match(/^web\S+/gm) ?? [])]
   const hosts = (url: string): string[] => hostsOf(node(asks(url, REQUESTS)))
+
+  await t.test('what a balancer asks', async (t) => {
+    const check = async (name: string): Promise<[number, unknown]> => {
+      const port = run(['get', 'service', name, '-o', 'jsonpath={.spec.healthCheckNodePort}'])
+      const answer = await fetch(`http://127.0.0.1:${port}/healthz`)
+      return [answer.status, await answer.json()]
+    }
+    const said = (name: string, localEndpoints: number) => ({
+      service: { namespace: 'default', name },
+      localEndpoints,
+      serviceProxyHealthy: true,
+    })
+    t.same(await check('balanced'), [200, said('balanced', 2)])
+    t.same(await check('empty'), [503, said('empty', 0)])
+  })
+
+  await t.test('SCTP', async (t) => {
+    const hasSctp =
+      spawnSync('perl', ['-MSocket', '-e', 'socket(my $s, AF_INET, SOCK_STREAM, 132) or exit 1']).status === 0
+    if (hasSctp) return skipOrFail(t, 'the kernel has SCTP, and no program here speaks it')
+    const message = () =>
+      run(['get', 'events', '--field-selector', 'reason=ProtocolNotServed', '-o', 'jsonpath={..message}'])
+    await until(() => message() === 'SCTP port 2905 is not served on node node-1: its kernel has no SCTP', {
+      what: 'the event of the Service',
+    })
+  })
 
   await t.test('names', async (t) => {
     t.equal(

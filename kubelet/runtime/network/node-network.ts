@@ -35,6 +35,8 @@ export interface NodeNetwork {
   useRules(name: string, commands: string): Promise<void>
   /** Makes the kernel forget exchanges of datagrams that go from these places to others than their ends. */
   forgetStale(flows: readonly Flow[]): Promise<void>
+  /** Resolves to whether the kernel speaks SCTP. */
+  hasSctp(): Promise<boolean>
   /** Resolves to all sets of these rules, as JSON of nft. */
   listSets(): Promise<string>
   /** Lists the host ports that this machine keeps for root. They are not opened, but still lead pods to their pod. */

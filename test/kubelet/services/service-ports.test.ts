@@ -43,7 +43,7 @@ t.test('ports', (t) => {
   t.same(portsOf(serviceWith({ clusterIP: 'None' })), [], 'a headless Service has none')
   t.same(portsOf(serviceWith({}, 'kubernetes')), [], 'the API server is served otherwise')
   const sctp = serviceWith({ ports: [{ ...port, protocol: 'SCTP' }] })
-  t.same(portsOf(sctp), [])
+  t.match(portsOf(sctp), [{ protocol: 'sctp', port: 80 }])
   const open = { type: 'NodePort', externalIPs: ['192.0.2.7'], externalTrafficPolicy: 'Local' }
   const slice = sliceWith([{ addresses: ['10.244.1.5'], nodeName: 'node-2' }])
   const found = portsOf(serviceWith({ ...open, ports: [{ ...port, nodePort: 30_080 }] }), [slice])

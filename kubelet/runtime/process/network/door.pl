@@ -17,6 +17,7 @@
 #   serve FILE                     TCP ports of Services, by a process beside the door; see relay.pl for the file
 #   lost FILE                      what was lost there
 #   connect HOST PORT MS [NAMESPACE]   a connection; from the node, or from within this namespace
+#   sctp                           whether the kernel has it; it loads what it needs
 #   marked MARK                    packets with this mark are the node's, wherever they go
 #   listen HOST PORT [others]      a server; with this word also of connections to other addresses
 #   bind HOST PORT                 a socket for datagrams
@@ -290,7 +291,8 @@ sub serve {
 }
 
 my %build = (bridge => \&bridge, address => \&address, pod => \&pod, rules => \&rules, sets => \&sets, link => \&machine_link,
-  services => \&service_route, serve => \&serve, lost => sub { ask_relay("lost $_[0]") }, marked => \&marked, forget => \&forget, neighbour => \&neighbour);
+  services => \&service_route, serve => \&serve, lost => sub { ask_relay("lost $_[0]") },
+  sctp => sub { socket(my $socket, AF_INET, SOCK_STREAM, 132) || fails('SCTP') }, marked => \&marked, forget => \&forget, neighbour => \&neighbour);
 my %make = (
   connect => \&begin_connection,
   listen => sub { server($_[0], 'net.Server', SOCK_STREAM, @_[1, 2, 3]) },

@@ -79,7 +79,8 @@ export class Door {
       | 'sets'
       | 'forget'
       | 'serve'
-      | 'lost',
+      | 'lost'
+      | 'sctp',
     ...words: (string | number)[]
   ): Promise<void> {
     await this.#ask(verb, words, ANSWER_MS)

@@ -174,6 +174,13 @@ export class PodNetworks implements NodeNetwork {
     await this.#relay(door)
   }
 
+  async hasSctp(): Promise<boolean> {
+    return (await this.#open()).build('sctp').then(
+      () => true,
+      () => false,
+    )
+  }
+
   listLost(): Promise<string> {
     return this.#list('lost')
   }
