@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { isReadyEndpoint } from '../../shared/api/services/endpoint-slices.ts'
+import { createServer } from '../../shared/http/node-http.ts'
 import type { Served } from '../runtime/network/node-network.ts'
 import type { ClusterServices } from './cluster-services.ts'
 
@@ -24,7 +25,6 @@ export function healthChecks(known: Pick<ClusterServices, 'list' | 'slices'>, no
 
 /** Answers as kube-proxy does (pkg/proxy/healthcheck/service_health.go): 200 where there is an endpoint, else 503. */
 export async function serveHealthCheck(port: number, current: () => HealthCheck | undefined): Promise<Served> {
-  const { createServer } = await import('node:http')
   const server = createServer((_request, response) => {
     const { namespace = '', name = '', localEndpoints = 0 } = current() ?? {}
     const answer = { service: { namespace, name }, localEndpoints, serviceProxyHealthy: true }

@@ -47,7 +47,7 @@ export class ServiceProxy implements Served {
   readonly #options: ServiceProxyOptions
   readonly #nodePorts: MachinePorts<MachinePort>
   readonly #healthPorts: MachinePorts<HealthCheck>
-  /** By port. */
+  /** Holds what balancers ask, by port. */
   #healthChecks = new Map<number, HealthCheck>()
   readonly #userSpace: UserSpaceProxy
   readonly #losses: LossCounter
