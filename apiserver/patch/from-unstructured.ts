@@ -84,7 +84,8 @@ function inOwnForm({ kind }: ValueType, value: unknown): string | undefined {
     case 'IntOrString':
       return typeof value === 'string' || isNumber ? undefined : refuse('int32')
     case 'bytes': {
-      if (typeof value !== 'string') return undefined
+      if (Array.isArray(value)) return undefined
+      if (typeof value !== 'string') return `cannot restore slice from ${kindOf(value)}`
       const problem = problemOf(() => canonicalBase64(value))
       return problem && `error decoding from json: ${problem}`
     }

@@ -50,13 +50,13 @@ function applyDirectives(original: JsonMap[], patch: JsonMap[], mergeKey: string
 }
 
 /**
- * Returns whether the items are maps. Throws if there are no items, if one of them is a list, or if they differ in
+ * Returns whether the items are maps. Throws if there are no items, if the first one is a list, or if they differ in
  * type.
  */
 export function ofMaps(original: unknown[], patch: unknown[]): boolean {
   const all = [...original, ...patch]
   if (all.length === 0) throw mergeError('no elements in any of the given slices')
-  if (all.some(Array.isArray)) throw listOfLists()
+  if (Array.isArray(all[0])) throw listOfLists()
   if (new Set(all.map(printType)).size > 1) {
     throw mergeError(`list element types are not identical: ${printValue([original, patch])}`)
   }

@@ -118,6 +118,9 @@ const changes: Record<string, (layout: LayoutField[]) => LayoutField[]> = {
     const [capacity, ...others] = layout.filter((field) => !isSource(field))
     return [...(capacity ? [capacity] : []), ...sources, ...others]
   },
+  // Internally its partition is no pointer.
+  'io.k8s.api.apps.v1.RollingUpdateStatefulSetStrategy': (layout) =>
+    layout.map((field) => (field.go === 'Partition' ? { ...field, type: { ...field.type, pointer: false } } : field)),
   [`${core}.PodSecurityContext`]: (layout) => [
     hostField('HostNetwork', 'hostNetwork'),
     hostField('HostPID', 'hostPID'),

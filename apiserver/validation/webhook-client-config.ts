@@ -54,18 +54,53 @@ function pathProblems(path: string): string[] {
 }
 
 function validateUrl(text: string, path: string): FieldError[] {
-  if (!URL.canParse(text))
-    return [required(path, `url must be a valid URL: parse ${JSON.stringify(text)}: invalid URI${urlForm}`)]
+  if (!URL.canParse(text)) return validateRelative(text, path)
   const url = new URL(text)
+  return urlErrors(path, {
+    scheme: url.protocol.slice(0, -1),
+    host: url.host,
+    user: url.username,
+    fragment: url.hash.slice(1),
+    query: url.search.slice(1),
+  })
+}
+
+interface UrlParts {
+  scheme: string
+  host: string
+  user: string
+  fragment: string
+  query: string
+}
+
+function urlErrors(path: string, { scheme, host, user, fragment, query }: UrlParts): FieldError[] {
   const errors: FieldError[] = []
-  if (url.protocol !== 'https:')
-    errors.push(invalid(path, url.protocol.slice(0, -1), `'https' is the only allowed URL scheme${urlForm}`))
-  if (url.host === '') errors.push(invalid(path, '', `host must be specified${urlForm}`))
-  if (url.username !== '') errors.push(invalid(path, url.username, 'user information is not permitted in the URL'))
-  if (url.hash !== '') errors.push(invalid(path, url.hash.slice(1), 'fragments are not permitted in the URL'))
-  if (url.search !== '')
-    errors.push(invalid(path, url.search.slice(1), 'query parameters are not permitted in the URL'))
+  if (scheme !== 'https') errors.push(invalid(path, scheme, `'https' is the only allowed URL scheme${urlForm}`))
+  if (host === '') errors.push(invalid(path, '', `host must be specified${urlForm}`))
+  if (user !== '') errors.push(invalid(path, user, 'user information is not permitted in the URL'))
+  if (fragment !== '') errors.push(invalid(path, fragment, 'fragments are not permitted in the URL'))
+  if (query !== '') errors.push(invalid(path, query, 'query parameters are not permitted in the URL'))
   return errors
+}
+
+/** Refuses what has no scheme: Go reads most texts as the path of a URL. */
+function validateRelative(text: string, path: string): FieldError[] {
+  const problem = problemOfRelative(text)
+  if (problem) return [required(path, `url must be a valid URL: parse ${JSON.stringify(text)}: ${problem}${urlForm}`)]
+  const [, host = '', query = '', fragment = ''] =
+    /^(?:\/\/([^/?#]*))?[^?#]*(?:\?([^#]*))?(?:#(.*))?$/s.exec(text) ?? []
+  return urlErrors(path, { scheme: '', host, user: '', fragment, query })
+}
+
+/** Upstream: parse in Go's net/url. */
+function problemOfRelative(text: string): string | undefined {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(text)) return 'invalid URI'
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what Go refuses
+  if (/[\0-\x1f\x7f]/.test(text)) return 'net/url: invalid control character in URL'
+  if (text.startsWith(':')) return 'missing protocol scheme'
+  if (/^[^/?#]*:/.test(text)) return 'first path segment in URL cannot contain colon'
+  const wrong = /%(?![0-9a-f]{2}).{0,2}/i.exec(text.replace(/[?#].*/s, ''))
+  return wrong ? `invalid URL escape ${JSON.stringify(wrong[0])}` : undefined
 }
 
 /** Versions of the reviews that it understands. */

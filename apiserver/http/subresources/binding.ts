@@ -5,6 +5,8 @@ import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { Registry } from '../../registry/registry.ts'
 import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
 import { checkUid } from '../../registry/writes/before-update.ts'
+import { errorBody, notSupported, required } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
 import { decodeBody } from '../../validation/request-body.ts'
 import type { ApiContext } from '../api-context.ts'
 import { readBodyAs } from '../body/request-object.ts'
@@ -41,7 +43,8 @@ async function createBinding(
   const raw = { bytes: await exchange.smallBody(), contentType: request.headers['content-type'] }
   const reading = { kind: binding.kind, fieldValidation: options.fieldValidation, maxValues: options.limits.bodyValues }
   const { body, ...parsed } = await readBodyAs(raw, reading)
-  const { object } = decodeBody(binding, body, { ...reading, ...parsed })
+  const { object, strictErrors } = decodeBody(binding, body, { ...reading, ...parsed })
+  for (const error of strictErrors) options.warn(error)
   const { namespace } = target
   const scope = { definition, namespace, name: name ?? object.metadata.name ?? '', user }
   await bind(api.registry, scope, object as unknown as Binding, options)
@@ -88,13 +91,12 @@ function checkTarget({ namespace, name }: ObjectScope, { metadata, target }: Bin
   if (metadata.namespace && metadata.namespace !== namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
   }
+  const errors: FieldErrors = []
+  if (target.kind && target.kind !== 'Node') errors.push(notSupported('target.kind', target.kind, ['Node', '<empty>']))
+  if (!target.name) errors.push(required('target.name'))
+  const messages = errors.map((error) => `${error.field}: ${errorBody(error)}`)
   // A real server answers these two mistakes with a plain 500.
-  if (target.kind && target.kind !== 'Node') {
-    throw plainError(
-      `target.kind: Unsupported value: ${JSON.stringify(target.kind)}: supported values: "Node", "<empty>"`,
-    )
-  }
-  if (!target.name) throw plainError('target.name: Required value')
+  if (messages.length > 0) throw plainError(messages.length > 1 ? `[${messages.join(', ')}]` : messages[0]!)
 }
 
 function checkPod(definition: ResourceDefinition, { metadata, spec }: Pod): void {

@@ -70,14 +70,16 @@ export async function evictPod(
 
 async function readEviction(
   exchange: ResourceExchange['exchange'],
-  { fieldValidation, limits }: ReturnType<typeof parseWriteOptions>,
+  { fieldValidation, limits, warn }: ReturnType<typeof parseWriteOptions>,
 ): Promise<Eviction> {
   const raw = { bytes: await exchange.smallBody(), contentType: exchange.request.headers['content-type'] }
   const reading = { kind: eviction.kind, fieldValidation, maxValues: limits.bodyValues }
   const { body, ...parsed } = await readBodyAs(raw, reading)
   // The older version is the same object.
   if (body.apiVersion === 'policy/v1beta1') body.apiVersion = 'policy/v1'
-  return decodeBody(eviction, body, { ...reading, ...parsed }).object as Eviction
+  const { object, strictErrors } = decodeBody(eviction, body, { ...reading, ...parsed })
+  for (const error of strictErrors) warn(error)
+  return object as Eviction
 }
 
 /** Takes the eviction from the budget that covers the pod; throws when it has none left. */

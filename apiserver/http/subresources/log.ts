@@ -1,5 +1,7 @@
+import { badRequest } from '../../../shared/api/status/status-errors.ts'
 import type { Pod } from '../../../shared/api/types.ts'
-import { invalid, invalidObject } from '../../validation/field-error.ts'
+import { canonicalTime } from '../../../shared/clock/go-time.ts'
+import { forbidden, invalid, invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import type { ApiContext } from '../api-context.ts'
 import { sendNothing } from '../encode/respond.ts'
@@ -11,7 +13,7 @@ import { streamOverWebSocket, streamProtocol } from '../streams/websocket-stream
 import { chooseContainer, nodeOf } from './pod-target.ts'
 
 const booleans = ['follow', 'previous', 'timestamps']
-const integers = ['sinceSeconds', 'tailLines', 'limitBytes']
+const integers = ['tailLines', 'limitBytes', 'sinceSeconds']
 
 /** The kubelet has the log; the server only passes it on, as it comes. */
 export async function podLog(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
@@ -35,6 +37,17 @@ export async function podLog(api: ApiContext, { exchange, definition, target }: 
   await streamOverWebSocket(exchange, upgrade, { source, protocol })
 }
 
+function readSinceTime(query: Query): string | undefined {
+  const text = query.get('sinceTime')
+  if (!text) return undefined
+  try {
+    canonicalTime(text)
+    return text
+  } catch (error) {
+    throw badRequest((error as Error).message)
+  }
+}
+
 function readOptions(query: Query, name: string): URLSearchParams {
   const errors: FieldErrors = []
   const options = new URLSearchParams()
@@ -49,12 +62,15 @@ function readOptions(query: Query, name: string): URLSearchParams {
     }
     options.set(option, String(value))
   }
-  const sinceTime = query.get('sinceTime')
+  const sinceTime = readSinceTime(query)
   if (sinceTime) options.set('sinceTime', sinceTime)
   if (sinceTime && options.has('sinceSeconds')) {
-    const detail = 'at most one of `sinceTime` or `sinceSeconds` may be specified'
-    errors.push({ type: 'FieldValueForbidden', field: '[]', detail })
+    const isWrong = errors.findIndex(({ field }) => field === 'sinceSeconds')
+    if (isWrong !== -1) errors.splice(isWrong, 1)
+    errors.push(forbidden('[]', 'at most one of `sinceTime` or `sinceSeconds` may be specified'))
   }
+  // Behind the feature gate PodLogsQuerySplitStreams, which is off.
+  if (query.has('stream')) errors.push(forbidden('stream', 'may not be specified'))
   if (errors.length > 0) throw invalidObject({ group: '', kind: 'PodLogOptions' }, name, errors)
   return options
 }

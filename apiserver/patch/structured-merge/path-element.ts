@@ -1,4 +1,5 @@
 import { parseExact, toJson } from '../../../shared/api/json/exact-json.ts'
+import { isMap } from '../../values/json-map.ts'
 import type { ListType, MapType } from './schema.ts'
 
 /** A path element is one step of a field path, as `fieldsV1` writes it: `f:name`, `k:{"name":"a"}`, `v:"x"`. */
@@ -94,7 +95,16 @@ export function printElement(element: PathElement): string {
   const keys = parseExact(text) as Record<string, unknown>
   return `[${Object.keys(keys)
     .sort()
-    .map((key) => `${key}=${toJson(keys[key])}`)
+    .map((key) => `${key}=${printKey(keys[key])}`)
     .join(',')}]`
+}
+
+/** Lists and maps are wrong values of keys; upstream shows what is in them. */
+function printKey(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(printKey).join(',')}]`
+  if (!isMap(value)) return toJson(value)
+  return Object.entries(value)
+    .map(([name, member]) => `${name}=${printKey(member)}`)
+    .join('')
 }
 export const printPath = (path: PathElement[]): string => path.map(printElement).join('')

@@ -1,6 +1,6 @@
 import type { V1LimitRangeItem } from '@kubernetes/client-node'
 import { ownValue } from '../../../shared/api/json/own-value.ts'
-import { compareQuantities } from '../../../shared/api/quantities/quantity.ts'
+import { compareQuantities, roundUpAmounts } from '../../../shared/api/quantities/quantity.ts'
 import type { ObjectMeta, Wire } from '../../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
@@ -25,7 +25,11 @@ export const limitrange = plain<LimitRange>({
   shortNames: ['limits'],
   strategy: {
     applyDefaults({ spec }) {
-      for (const limit of spec?.limits ?? []) if (limit.type === 'Container') defaultContainerLimit(limit)
+      for (const limit of spec?.limits ?? []) {
+        const { max, min, default: given, defaultRequest, maxLimitRequestRatio } = limit
+        for (const amounts of [max, min, given, defaultRequest, maxLimitRequestRatio]) roundUpAmounts(amounts)
+        if (limit.type === 'Container') defaultContainerLimit(limit)
+      }
     },
     begin(object, old) {
       if (!old) object.metadata.name ||= object.metadata.generateName ? undefined : object.metadata.uid

@@ -1,4 +1,4 @@
-import { isNegativeQuantity } from '../../../shared/api/quantities/quantity.ts'
+import { isNegativeQuantity, roundUpAmounts } from '../../../shared/api/quantities/quantity.ts'
 import type { Node } from '../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn, orNone, wide } from '../../kind/cells.ts'
 import { resource } from '../../kind/resource-definition.ts'
@@ -39,6 +39,8 @@ export const node = resource<Node>({
   strategy: {
     applyDefaults({ spec, status }) {
       if (spec) alignNetworks(spec)
+      roundUpAmounts(status?.capacity)
+      roundUpAmounts(status?.allocatable)
       if (status?.capacity && !status.allocatable) status.allocatable = { ...status.capacity }
     },
     prepareForCreate({ spec }) {

@@ -1,16 +1,17 @@
 import type { V1PersistentVolumeSpec, V1PersistentVolumeStatus } from '@kubernetes/client-node'
+import { isNegativeQuantity, quantityValue, roundUpAmounts } from '../../../shared/api/quantities/quantity.ts'
 import type { ObjectMeta, Wire } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import { age, ageColumn, column, nameColumn, wide } from '../../kind/cells.ts'
 import { resource } from '../../kind/resource-definition.ts'
-import { forbidden, notSupported, required } from '../../validation/field-error.ts'
+import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dump } from '../../validation/go-dump.ts'
 import { dns1123Subdomain } from '../../validation/names.ts'
 import { diffValues } from '../../validation/unified-diff.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { reject } from '../parts/messages.ts'
-import { nodeTermWarnings } from '../parts/node-labels.ts'
+import { newLabelOf, nodeTermWarnings } from '../parts/node-labels.ts'
 import { validateNodeSelector } from '../parts/node-selector.ts'
 import { defaultVolumeSource } from '../parts/volume-defaults.ts'
 import {
@@ -72,6 +73,7 @@ export const persistentvolume = resource<PersistentVolume>({
     applyDefaults({ spec, ...object }) {
       spec.persistentVolumeReclaimPolicy ||= 'Retain'
       spec.volumeMode ??= 'Filesystem'
+      roundUpAmounts(spec.capacity)
       defaultVolumeSource(spec)
       if (object.status) object.status.phase ||= 'Pending'
     },
@@ -139,7 +141,13 @@ function validateSpec(spec: Spec, errors: FieldErrors): void {
   if (names.length === 0) errors.push(required('spec.capacity'))
   if (capacity.storage === undefined || names.length > 1)
     errors.push(notSupported('spec.capacity', spec.capacity ?? null, ['storage']))
-  for (const name of names) validatePositive(capacity[name] ?? '0', `spec.capacity[${name}]`, errors)
+  for (const name of names) {
+    const quantity = capacity[name] ?? '0'
+    const at = `spec.capacity[${name}]`
+    if (isNegativeQuantity(quantity))
+      errors.push(invalid(at, quantityValue(quantity) || -1, 'must be a valid resource quantity'))
+    validatePositive(quantity, at, errors)
+  }
   const policy = spec.persistentVolumeReclaimPolicy
   if (policy && !policies.includes(policy))
     errors.push(notSupported('spec.persistentVolumeReclaimPolicy', policy, policies))
@@ -206,6 +214,27 @@ function validateSpecUpdate(spec: Spec, old: Spec, errors: FieldErrors): void {
       forbidden('spec.persistentvolumesource', `${SOURCE_CHANGED}\n${diffValues(dumpSource(old), dumpSource(spec))}`),
     )
   validateImmutable(spec.volumeMode, old.volumeMode, 'volumeMode', errors)
+  const affinity = spec.nodeAffinity
+  if (old.nodeAffinity && !deepEqual(affinity, old.nodeAffinity) && !deepEqual(affinity, withNewLabels(old, spec)))
+    errors.push(
+      invalid(
+        'nodeAffinity',
+        affinity ? dump('io.k8s.api.core.v1.VolumeNodeAffinity', affinity) : null,
+        'field is immutable, except for updating from beta label to GA',
+      ),
+    )
+}
+
+/** Returns the old affinity with the names that labels have today, where the new one has them. */
+function withNewLabels({ nodeAffinity: old }: Spec, { nodeAffinity: asked }: Spec): Spec['nodeAffinity'] {
+  const affinity = structuredClone(old)
+  for (const [index, term] of (affinity?.required?.nodeSelectorTerms ?? []).entries()) {
+    for (const [place, expression] of (term.matchExpressions ?? []).entries()) {
+      const key = asked?.required?.nodeSelectorTerms?.[index]?.matchExpressions?.[place]?.key
+      if (key !== undefined && newLabelOf(expression.key) === key) expression.key = key
+    }
+  }
+  return affinity
 }
 
 const deprecatedAnnotations = {

@@ -48,15 +48,15 @@ export const persistentvolumeclaim = resource<Claim>({
       object.status = { phase: 'Pending' }
       normalizeSources(object.spec)
     },
-    prepareForUpdate(object, _old, { subresource }) {
-      if (subresource !== 'status') normalizeSources(object.spec)
+    prepareForUpdate(object, old, { subresource }) {
+      if (subresource !== 'status') normalizeSources(object.spec, old.spec)
     },
     validate: ({ spec }, errors) => validateClaimSpec(spec, 'spec', errors),
     warnings: ({ metadata, spec }, _old, { subresource }) =>
       subresource ? [] : [...(isOfClass(metadata) ? [CLASS_IN_ANNOTATION] : []), ...claimSpecWarnings(spec, 'spec')],
     validateUpdate(object, old, errors, { subresource }) {
       if (subresource === 'status') return validateStatus(object, errors)
-      validateClaimSpec(object.spec, 'spec', errors)
+      validateClaimSpec(object.spec, 'spec', errors, old.spec)
       validateSpecUpdate(object, old, errors)
     },
     returnsDeletedObject: true,
@@ -85,8 +85,9 @@ function cells({ metadata, spec, status }: Claim, nowMs: number): unknown[] {
 }
 
 /** Of the two fields for a source each is filled in from the other. */
-function normalizeSources(spec: ClaimSpec): void {
-  if (spec.dataSource && !isKnownSource(spec.dataSource)) spec.dataSource = undefined
+function normalizeSources(spec: ClaimSpec, old?: ClaimSpec): void {
+  const isInUse = old?.dataSource || old?.dataSourceRef || spec.dataSourceRef
+  if (!isInUse && spec.dataSource && !isKnownSource(spec.dataSource)) spec.dataSource = undefined
   // Behind the feature gate CrossNamespaceVolumeDataSource, which is off.
   if (spec.dataSourceRef?.namespace !== undefined) spec.dataSourceRef = undefined
   if (spec.dataSource && !spec.dataSourceRef) spec.dataSourceRef = { ...spec.dataSource }

@@ -1,5 +1,5 @@
 import type { V1ResourceQuotaSpec, V1ResourceQuotaStatus } from '@kubernetes/client-node'
-import { compareQuantities, isNegativeQuantity } from '../../../shared/api/quantities/quantity.ts'
+import { compareQuantities, isNegativeQuantity, roundUpAmounts } from '../../../shared/api/quantities/quantity.ts'
 import type { ObjectMeta, Wire } from '../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import { invalid, required } from '../../validation/field-error.ts'
@@ -38,6 +38,9 @@ export const resourcequota = plain<ResourceQuota>({
   ],
   hasStatus: true,
   strategy: {
+    applyDefaults({ spec, status }) {
+      for (const amounts of [spec?.hard, status?.hard, status?.used]) roundUpAmounts(amounts)
+    },
     validate: ({ spec }, errors) => validate(spec, errors),
     validateUpdate({ spec }, old, errors, { subresource }) {
       if (subresource === 'status') return

@@ -155,7 +155,7 @@ const servicecidr = plain<WithMeta<V1ServiceCIDR>>({
   strategy: {
     validate: ({ spec }, errors) => validateNewRanges(spec?.cidrs ?? [], errors),
     validateUpdate(object, old, errors, { subresource }) {
-      if (subresource !== 'status') validateRanges(object.spec?.cidrs ?? [], old.spec?.cidrs ?? [], errors)
+      if (subresource !== 'status') validateRanges(object.spec?.cidrs, old.spec?.cidrs ?? [], errors)
     },
   },
   example: { metadata: { name: 'more' }, spec: { cidrs: ['10.250.0.0/24'] } },
@@ -181,11 +181,12 @@ function validateNewRanges(ranges: string[], errors: FieldErrors): void {
 }
 
 /** A second range may be added; nothing else changes. */
-function validateRanges(ranges: string[], old: string[], errors: FieldErrors): void {
+function validateRanges(written: string[] | undefined, old: string[], errors: FieldErrors): void {
+  const ranges = written ?? []
   const detail = 'field is immutable'
   const isAdded = old.length === 1 && ranges.length === 2
   if (ranges.length !== old.length && !isAdded) {
-    errors.push(invalid('spec.cidrs', ranges.length > 0 ? ranges : null, detail))
+    errors.push(invalid('spec.cidrs', written ?? null, detail))
     return
   }
   for (const [index, range] of old.entries())

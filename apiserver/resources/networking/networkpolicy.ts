@@ -70,13 +70,13 @@ function validatePort({ protocol, port, endPort }: PolicyPort, at: string, error
   if (protocol !== undefined && !protocols.includes(protocol))
     errors.push(notSupported(`${at}.protocol`, protocol, protocols))
   if (port !== undefined) {
+    if (endPort !== undefined && typeof port !== 'number')
+      errors.push(invalid(`${at}.endPort`, endPort, 'may not be specified when `port` is non-numeric'))
     reject(errors, `${at}.port`, port, typeof port === 'number' ? portNumber(port) : portName(port))
     if (endPort !== undefined && typeof port === 'number') {
       if (endPort < port) errors.push(invalid(`${at}.endPort`, port, 'must be greater than or equal to `port`'))
       reject(errors, `${at}.endPort`, endPort, portNumber(endPort))
     }
-    if (endPort !== undefined && typeof port !== 'number')
-      errors.push(invalid(`${at}.endPort`, endPort, 'may not be specified when `port` is non-numeric'))
   } else if (endPort !== undefined) {
     errors.push(invalid(`${at}.endPort`, endPort, 'may not be specified when `port` is not specified'))
   }

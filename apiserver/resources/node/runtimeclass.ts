@@ -2,10 +2,12 @@ import type { V1RuntimeClass } from '@kubernetes/client-node'
 import { isNegativeQuantity } from '../../../shared/api/quantities/quantity.ts'
 import type { WithMeta } from '../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
-import { invalid, required } from '../../validation/field-error.ts'
+import { duplicate, invalid, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
+import { dump } from '../../validation/go-dump.ts'
 import { dns1123Label } from '../../validation/names.ts'
 import { validateLabels } from '../../validation/object-meta.ts'
+import { repetition } from '../../validation/repetition.ts'
 import { validateContainerResourceName } from '../parts/container-resource-names.ts'
 import { NOT_NEGATIVE, reject } from '../parts/messages.ts'
 import { nodeLabelWarnings } from '../parts/node-labels.ts'
@@ -43,5 +45,12 @@ function validate({ handler, overhead, scheduling }: RuntimeClass, errors: Field
     if (isNegativeQuantity(quantity)) errors.push(invalid(`overhead.limits[${name}]`, quantity, NOT_NEGATIVE))
   }
   validateLabels(scheduling?.nodeSelector, 'scheduling.nodeSelector', errors)
-  validateTolerations(scheduling?.tolerations ?? [], 'scheduling.tolerations', errors)
+  const tolerations = scheduling?.tolerations ?? []
+  validateTolerations(tolerations, 'scheduling.tolerations', errors)
+  const isRepeated = repetition()
+  for (const [index, toleration] of tolerations.entries()) {
+    const { key, operator, value, effect } = toleration
+    if (!isRepeated(JSON.stringify([key, operator, value, effect]))) continue
+    errors.push(duplicate(`scheduling.tolerations[${index}]`, dump('io.k8s.api.core.v1.Toleration', toleration)))
+  }
 }

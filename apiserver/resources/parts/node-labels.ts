@@ -12,6 +12,9 @@ const renamed = new Map(
 /** Returns what to use instead of a deprecated node label; undefined for other labels. */
 export const nodeLabelWarning = (key: string): string | undefined => renamed.get(key)
 
+/** Returns the name that a deprecated node label has today; undefined for other labels. */
+export const newLabelOf = (key: string): string | undefined => /use "(.*)"/.exec(renamed.get(key) ?? '')?.[1]
+
 /** Returns a warning for each deprecated node label in `keys`. `at` returns the path of a key. */
 export const nodeLabelWarnings = (keys: Iterable<string>, at: (key: string) => string): string[] =>
   [...keys].flatMap((key) => {

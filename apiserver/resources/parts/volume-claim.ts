@@ -1,5 +1,6 @@
 /** The claim of a volume, on its own and as the template of one. */
 import type { V1PersistentVolumeClaimSpec, V1PersistentVolumeClaimStatus } from '@kubernetes/client-node'
+import { roundUpAmounts } from '../../../shared/api/quantities/quantity.ts'
 import type { ObjectMeta, Wire } from '../../../shared/api/types.ts'
 import { invalid, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
@@ -23,9 +24,14 @@ export function defaultClaim(claim: Claim): void {
   claim.status ??= {}
   claim.status.phase ||= 'Pending'
   claim.spec.volumeMode ??= 'Filesystem'
+  const { resources } = claim.spec
+  const { capacity, allocatedResources } = claim.status
+  for (const amounts of [resources?.limits, resources?.requests, capacity, allocatedResources]) roundUpAmounts(amounts)
 }
 
-export function validateClaimSpec(spec: ClaimSpec, path: string, errors: FieldErrors): void {
+/** `old` is the spec before an update: what names a group there may name any. */
+export function validateClaimSpec(spec: ClaimSpec, path: string, errors: FieldErrors, old?: ClaimSpec): void {
+  const anyGroup = (old?.dataSource?.apiGroup ?? old?.dataSourceRef?.apiGroup) !== undefined
   const field = (name: string) => `${path}.${name}`
   if (!spec.accessModes?.length) errors.push(required(field('accessModes'), 'at least 1 access mode is required'))
   validateLabelSelector(spec.selector, field('selector'), errors)
@@ -36,14 +42,16 @@ export function validateClaimSpec(spec: ClaimSpec, path: string, errors: FieldEr
   if (spec.storageClassName)
     reject(errors, field('storageClassName'), spec.storageClassName, dns1123Subdomain(spec.storageClassName))
   validateVolumeMode(spec.volumeMode, field('volumeMode'), errors)
-  validateSource(spec.dataSource, field('dataSource'), errors)
-  validateSource(spec.dataSourceRef, field('dataSourceRef'), errors)
+  const sourceErrors: FieldErrors = []
+  validateSource(spec.dataSource, field('dataSource'), sourceErrors)
+  validateSource(spec.dataSourceRef, field('dataSourceRef'), sourceErrors)
+  errors.push(...sourceErrors.filter((error) => !anyGroup || !error.field.endsWith('.apiGroup')))
   const { dataSource, dataSourceRef } = spec
   if (dataSourceRef?.namespace) {
     if (dataSource)
-      errors.push(invalid(path, field('dataSource'), 'may not be specified when dataSourceRef.namespace is specified'))
+      errors.push(invalid(path, pathItself, 'may not be specified when dataSourceRef.namespace is specified'))
   } else if (dataSource && dataSourceRef && !deepEqual(dataSource, dataSourceRef)) {
-    errors.push(invalid(path, field('dataSource'), 'must match dataSourceRef'))
+    errors.push(invalid(path, pathItself, 'must match dataSourceRef'))
   }
   if (spec.volumeAttributesClassName)
     reject(
@@ -53,6 +61,9 @@ export function validateClaimSpec(spec: ClaimSpec, path: string, errors: FieldEr
       dns1123Subdomain(spec.volumeAttributesClassName),
     )
 }
+
+/** Go prints a path, which is given for the value here, as an empty object. */
+const pathItself = {}
 
 interface Source {
   apiGroup?: string | null

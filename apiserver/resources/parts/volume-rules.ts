@@ -28,7 +28,6 @@ export function validateVolumeMode(mode: string | undefined, field: string, erro
 }
 
 export function validatePositive(quantity: string, field: string, errors: FieldErrors): void {
-  if (isNegativeQuantity(quantity)) errors.push(invalid(field, quantity, 'must be greater than or equal to 0'))
   if (isNegativeQuantity(quantity) || isZeroQuantity(quantity))
     errors.push(invalid(field, quantity, 'must be greater than zero'))
 }

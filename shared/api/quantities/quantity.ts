@@ -124,7 +124,14 @@ export function canonicalQuantity(text: string): string {
   return result
 }
 
-/** Rounded up to whole thousandths. */
+/** Matches what a canonical quantity of less than a thousandth ends with. */
+const belowMilli = /[nu]$|e-/
+
+/** Rounds the amounts of resources up to whole thousandths, in place. Upstream: SetDefaults_ResourceList. */
+export function roundUpAmounts(amounts: Record<string, string> | undefined): void {
+  for (const name in amounts) if (belowMilli.test(amounts[name]!)) amounts[name] = roundUpToMilli(amounts[name]!)
+}
+
 export function roundUpToMilli(text: string): string {
   const { nano, format } = parseQuantity(text)
   return nano % 1_000_000n === 0n ? text : formatQuantity({ nano: divideUp(nano, 1_000_000n) * 1_000_000n, format })

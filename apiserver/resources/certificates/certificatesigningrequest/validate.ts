@@ -2,9 +2,9 @@ import { X509Certificate } from 'node:crypto'
 import type { V1CertificateSigningRequestSpec } from '@kubernetes/client-node'
 import type { Wire } from '../../../../shared/api/types.ts'
 import { readSigningRequest, UnknownSignature, WrongSignature } from '../../../../shared/pki/signing-request.ts'
-import { duplicate, forbidden, invalid, notSupported, required } from '../../../validation/field-error.ts'
+import { duplicate, forbidden, invalid, notSupported, required, tooLong } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
-import { dns1123Subdomain } from '../../../validation/names.ts'
+import { dns1123Label, dns1123Subdomain } from '../../../validation/names.ts'
 import { repetition } from '../../../validation/repetition.ts'
 import { reject } from '../../parts/messages.ts'
 
@@ -88,19 +88,29 @@ function validateSigner(name: string, errors: FieldErrors): void {
     return
   }
   const [domain = '', path, ...more] = name.split('/')
-  if (path === undefined || more.length > 0)
-    errors.push(
-      invalid(
-        'spec.signerName',
-        name,
-        "must be a fully qualified domain and path of the form 'example.com/signer-name'",
-      ),
-    )
-  else {
-    reject(errors, 'spec.signerName', name, dns1123Subdomain(domain))
-    if (!domain.includes('.'))
-      errors.push(invalid('spec.signerName', name, 'should be a domain with at least two segments separated by dots'))
+  const field = 'spec.signerName'
+  if (path === undefined || more.length > 0) {
+    const form = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
+    errors.push(invalid(field, name, form))
+    return
   }
+  if (domain.length > maxDomain) errors.push(tooLong(field, maxDomain))
+  validateLabels(domain, dns1123Label, errors)
+  if (!domain.includes('.'))
+    errors.push(invalid(field, domain, 'should be a domain with at least two segments separated by dots'))
+  validateLabels(path, dns1123Subdomain, errors)
+  if (name.length > maxSignerName) errors.push(tooLong(field, maxSignerName))
+}
+
+const maxDomain = 253
+const maxSignerName = 2 * maxDomain + 63 + 2
+
+/** Refuses the first wrong one of the labels that dots separate. */
+function validateLabels(text: string, problemsOf: (label: string) => string[], errors: FieldErrors): void {
+  const wrong = text.split('.').find((label) => problemsOf(label).length > 0)
+  if (wrong === undefined) return
+  const messages = problemsOf(wrong).map((problem) => `validating label ${JSON.stringify(wrong)}: ${problem}`)
+  reject(errors, 'spec.signerName', text, messages)
 }
 
 interface Condition {

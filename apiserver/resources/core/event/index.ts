@@ -4,6 +4,7 @@ import { type ResourceDefinition, resource } from '../../../kind/resource-defini
 import { invalid, required } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { qualifiedName } from '../../../validation/names.ts'
+import { deepEqual } from '../../../values/deep-equal.ts'
 import { plain } from '../../parts/plain.ts'
 import { validateImmutable } from '../../parts/workload.ts'
 import { type NewEvent, newEventConversion, toCore } from './conversion.ts'
@@ -109,18 +110,22 @@ function validateNewForm(event: Event, controllerField: string, errors: FieldErr
   const component = event.reportingComponent ?? ''
   if (!component) errors.push(required(controllerField))
   for (const message of qualifiedName(component)) errors.push(invalid(controllerField, component, message))
-  if (!event.reportingInstance) errors.push(required('reportingInstance'))
-  if (!event.action) errors.push(required('action'))
-  if (!event.reason) errors.push(required('reason'))
+  for (const field of ['reportingInstance', 'action', 'reason'] as const) {
+    if (!event[field]) errors.push(required(field))
+    validateLength(event, field, MAX_BYTES, errors)
+  }
+  validateLength(event, 'message', MAX_NOTE_BYTES, errors)
 }
 
 const MAX_BYTES = 128
+const MAX_NOTE_BYTES = 1024
+function validateLength(event: Event, field: keyof Event, maxBytes: number, errors: FieldErrors): void {
+  if (Buffer.byteLength(String(event[field] ?? '')) > maxBytes)
+    errors.push(invalid(field, '', `can have at most ${maxBytes} characters`))
+}
+
 /** What only the newer group asks for. */
-function validateLengths(event: Event, errors: FieldErrors): void {
-  for (const field of ['reportingInstance', 'action', 'reason'] as const)
-    if (Buffer.byteLength(event[field] ?? '') > MAX_BYTES)
-      errors.push(invalid(field, '', `can have at most ${MAX_BYTES} characters`))
-  const { series } = event
+function validateSeries({ series }: Event, errors: FieldErrors): void {
   if (!series) return
   if ((series.count ?? 0) < 2) errors.push(invalid('series.count', '', 'should be at least 2'))
   if (!series.lastObservedTime) errors.push(required('series.lastObservedTime'))
@@ -171,7 +176,7 @@ function validateNewEvent(event: Event, errors: FieldErrors): void {
   validateNamespace(event, errors)
   if (event.eventTime) validateNewForm(event, 'reportingController', errors)
   else errors.push(required('eventTime'))
-  validateLengths(event, errors)
+  validateSeries(event, errors)
   if (!types.includes(event.type ?? '')) errors.push(invalid('type', '', `has invalid value: ${event.type ?? ''}`))
   if (event.firstTimestamp) errors.push(invalid('firstTimestamp', '', UNSET))
   if (event.lastTimestamp) errors.push(invalid('lastTimestamp', '', UNSET))
@@ -201,6 +206,9 @@ const structs: { [field: string]: string } = {
   source: 'io.k8s.api.core.v1.EventSource',
 }
 function validateNewEventUpdate(event: Event, old: Event, errors: FieldErrors): void {
+  validateNamespace(event, errors)
+  if (event.eventTime) validateNewForm(event, 'reportingController', errors)
+  if (!deepEqual(event.series, old.series)) validateSeries(event, errors)
   for (const field of lasting) {
     const at = field === 'reportingComponent' ? 'reportingController' : field
     const zero = field === 'count' ? 0 : texts.has(field) ? '' : undefined

@@ -127,8 +127,10 @@ export const pod = resource<Pod>({
       const validate = updateRules[subresource] ?? validateUpdate
       validate(object, old, errors)
     },
-    warnings: (pod, _old, { subresource }) =>
-      subresource === 'status' ? statusWarnings(pod) : podWarnings(pod.metadata, pod.spec),
+    warnings(pod, old, { subresource }) {
+      if (subresource === 'status') return statusWarnings(pod)
+      return old ? [] : podWarnings(pod.metadata, pod.spec)
+    },
     validateName: podNameRule,
     checkGracefulDelete: gracePeriodSeconds,
     // Its binding is no change of what is wanted.

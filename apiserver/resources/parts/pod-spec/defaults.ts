@@ -1,5 +1,5 @@
 /** Defaults of a pod's spec; those of containers and volumes hold in templates of workloads too. */
-import { addQuantities, roundUpToMilli } from '../../../../shared/api/quantities/quantity.ts'
+import { addQuantities, roundUpAmounts } from '../../../../shared/api/quantities/quantity.ts'
 import type { Container, HTTPGetAction, PodSpec, Probe } from '../../../../shared/api/types.ts'
 import { defaultVolumeSource } from '../volume-defaults.ts'
 
@@ -53,9 +53,8 @@ const podLevel = new Set(['cpu', 'memory'])
 
 /** Nothing finer than thousandths is handed out. */
 function roundUp(resources: Container['resources']): void {
-  for (const amounts of [resources?.limits, resources?.requests]) {
-    for (const [name, quantity] of Object.entries(amounts ?? {})) (amounts ?? {})[name] = roundUpToMilli(quantity)
-  }
+  roundUpAmounts(resources?.limits)
+  roundUpAmounts(resources?.requests)
 }
 
 function defaultContainer(container: Container): void {
