@@ -7,6 +7,7 @@ import { builtInType } from '../patch/structured-merge/built-in.ts'
 import { maxManagedFields, TooManyFields } from '../patch/structured-merge/field-count.ts'
 import { fieldPaths, union } from '../patch/structured-merge/fields.ts'
 import type { Type } from '../patch/structured-merge/schema.ts'
+import { withEmptied } from '../validation/emptied.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import type { JsonMap } from '../values/json-map.ts'
 import { defaultResetFields } from './reset-fields.ts'
@@ -67,7 +68,11 @@ export function trackFields(
   write: FieldWrite,
 ): void {
   try {
-    updateManagedFields(managedKind(definition), live as JsonMap | undefined, object as unknown as JsonMap, write)
+    const kind = managedKind(definition)
+    const update = (): void =>
+      updateManagedFields(kind, live as JsonMap | undefined, object as unknown as JsonMap, write)
+    if (live) update()
+    else withEmptied(object, 'shown', update)
   } catch {
     object.metadata.managedFields = undefined
   }

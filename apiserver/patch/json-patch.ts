@@ -20,7 +20,7 @@ export class JsonPatchError extends Error {}
 /** A `test` operation found another value. */
 export class JsonPatchTestFailed extends JsonPatchError {}
 
-type Json = Record<string, unknown> | unknown[]
+export type Json = Record<string, unknown> | unknown[]
 
 /** The document after all operations; the argument may be changed. */
 export function applyJsonPatch(
@@ -100,26 +100,34 @@ function applyOperation(
   return document
 }
 
-interface Target {
+/** A Target is the place at which an operation acts. */
+export interface Target {
   parent: Json
   key: string
-  /** For messages. */
+  /** The operation's name, which messages show. */
   op: string
   path: string
 }
 
-/** What stands before the first slash is not looked at. */
-function locate(document: unknown, pointer: string | null | undefined, op: string): Target {
+/** Finds the place of a pointer, and ignores what stands before its first slash. `look` is called on the way. */
+export function locate(
+  document: unknown,
+  pointer: string | null | undefined,
+  op: string,
+  look?: (parent: Json) => void,
+): Target {
   const path = pointer ?? ''
   const segments = path.split('/').slice(1).map(unescaped)
   const key = segments.pop()
   let parent = document
   for (const segment of segments) {
     if (!isContainer(parent)) break
+    look?.(parent)
     parent = read({ parent, key: segment, op, path })
   }
   if (key === undefined || !isContainer(parent))
     throw new JsonPatchError(`${op} operation does not apply: doc is missing ${missing(op, path)}: missing value`)
+  look?.(parent)
   return { parent, key, op, path }
 }
 
@@ -137,26 +145,26 @@ function index({ key, op, path }: Target, size: number): number {
   return place
 }
 
-function read(target: Target): unknown {
+export function read(target: Target): unknown {
   const { parent, key } = target
   if (Array.isArray(parent)) return parent[index(target, parent.length)]
   return Object.hasOwn(parent, key) ? parent[key] : undefined
 }
 
-function insert(target: Target, value: unknown): void {
+export function insert(target: Target, value: unknown): void {
   const { parent, key } = target
   if (!Array.isArray(parent)) define(parent, key, value)
   else if (key === '-') parent.push(value)
   else parent.splice(index(target, parent.length + 1), 0, value)
 }
 
-function replace(target: Target, value: unknown): void {
+export function replace(target: Target, value: unknown): void {
   const { parent, key } = target
   if (Array.isArray(parent)) parent[index(target, parent.length)] = value
   else define(parent, key, value)
 }
 
-function take(target: Target): unknown {
+export function take(target: Target): unknown {
   const { parent, key, op, path } = target
   if (Array.isArray(parent)) return parent.splice(index(target, parent.length), 1)[0]
   if (!Object.hasOwn(parent, key))

@@ -14,6 +14,7 @@ import { isComplete } from '../values/recurring.ts'
 import { defaultWorkLimits } from '../work-limits.ts'
 import { canonicalBase64 } from './base64.ts'
 import { BodyValues } from './body-values.ts'
+import { type Emptied, noteEmptied } from './emptied.ts'
 import { jsonWord } from './json-word.ts'
 import { firstErrors } from './strict-errors.ts'
 
@@ -55,6 +56,7 @@ export function decodeObject(definition: Decodable, body: unknown, maxValues = d
   const run = new Decoding(definition.schema, maxValues)
   const object = run.root(body as Record<string, unknown>, struct)
   run.end()
+  if (run.emptied) noteEmptied(object, run.emptied)
   return { object: object as KubeObject, strictErrors: firstErrors(run.unknown) }
 }
 
@@ -89,6 +91,7 @@ const metadataField = 'metadata'
 /** One run over one body: where it stands, and what was unknown. */
 class Decoding {
   readonly unknown: string[] = []
+  emptied: Emptied[] | undefined
   readonly #schema: string
   readonly #values: BodyValues
   /** From the root: field, then index or key, then field … */
@@ -166,8 +169,19 @@ class Decoding {
       return
     }
     const decoded = this.#value(value, type, field, struct)
-    if (decoded !== value) object[name] = decoded
-    if (field.dropEmpty && isEmpty(decoded, type)) delete object[name]
+    if (decoded !== value) {
+      object[name] = decoded
+      if (decoded === null) this.#empty(object, name, value, true)
+    }
+    if (field.dropEmpty && isEmpty(decoded, type)) {
+      delete object[name]
+      if (typeof decoded === 'object') this.#empty(object, name, decoded, false)
+    }
+  }
+
+  #empty(at: Record<string, unknown>, name: string, value: unknown, isShown: boolean): void {
+    this.emptied ??= []
+    this.emptied.push({ at, name, value: value as object, isShown })
   }
 
   #fill(object: Record<string, unknown>, struct: StructType): void {
@@ -189,6 +203,7 @@ class Decoding {
         return this.#integer(value, type, field, struct)
       case 'double':
         if (typeof value === 'bigint') return Number(value)
+        if (typeof value === 'symbol') return Number(value.description)
         if (typeof value !== 'number') this.#fail(jsonWord(value), field, struct, type)
         return value
       case 'object':
@@ -223,6 +238,7 @@ class Decoding {
         this.end()
         return value
       case 'Quantity':
+        if (typeof value === 'symbol') return value.description
         if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint') {
           throw new DecodeError(quantityFormat)
         }
@@ -261,7 +277,7 @@ class Decoding {
       if (!isByte && item !== null)
         this.#fail(typeof item === 'number' ? `number ${item}` : jsonWord(item), field, struct, type)
     }
-    return Buffer.from(items.map(Number)).toString('base64')
+    return Buffer.from(items.map((item) => (typeof item === 'symbol' ? 0 : Number(item)))).toString('base64')
   }
 
   #integer(value: unknown, type: ValueType, field: Field, struct: StructType): unknown {
@@ -270,7 +286,7 @@ class Decoding {
       return value
     }
     if (typeof value !== 'number') {
-      this.#fail(jsonWord(value), field, struct, type)
+      this.#fail(typeof value === 'symbol' ? `number ${value.description}` : jsonWord(value), field, struct, type)
       return value
     }
     const number = value

@@ -6,5 +6,5 @@ export function jsonWord(value: unknown): string {
   if (Array.isArray(value)) return 'array'
   if (value === null) return 'null'
   const type = typeof value
-  return type === 'boolean' ? 'bool' : type === 'bigint' ? 'number' : type
+  return type === 'boolean' ? 'bool' : type === 'bigint' || type === 'symbol' ? 'number' : type
 }

@@ -3,7 +3,7 @@
 import { knownGroupVersions } from '../../openapi/options.ts'
 import { hasStructType } from '../../openapi/types.ts'
 import { apiVersionOf } from '../../shared/api/api-version.ts'
-import { parseExact, toJson } from '../../shared/api/json/exact-json.ts'
+import { parseExact, parseFractions, toJson } from '../../shared/api/json/exact-json.ts'
 import type { StatusError } from '../../shared/api/status/status-error.ts'
 import { badRequest } from '../../shared/api/status/status-errors.ts'
 import { defaultWorkLimits } from '../work-limits.ts'
@@ -116,13 +116,14 @@ export function decodeBody(
     )
   }
   const { fieldValidation = 'Warn' } = options
-  const duplicates = options.text === undefined ? [] : duplicateFields(options.text, body)
+  const { duplicates, fractions } = options.text === undefined ? noFindings : findingsIn(options.text, body)
   const merged =
     duplicates.length > 0 && !expected.custom
       ? (parseMerging(options.text!, parseExact) as Record<string, unknown>)
       : body
   let decoded: Decoded
   try {
+    if (fractions && !expected.custom) decodeObject(expected, parseFractions(options.text!), options.maxValues)
     decoded = decodeObject(expected, merged, options.maxValues)
   } catch (error) {
     if (error instanceof DecodeError) throw refuse(error.message).atLimit(error.limit)
@@ -184,10 +185,20 @@ function otherKind(
   return `converting (${found.version}.${found.kind}) to (${packageOf(expected.group)}.${expected.kind}): unknown conversion`
 }
 
-/** Keys that stand twice, found by a scan that only runs when the text has more keys than the parsed value. */
-export function duplicateFields(text: string, value: unknown): string[] {
-  if (countKeys(value) === countKeysInText(text)) return []
-  return firstErrors(scanJson(text).duplicates).map((path) => `duplicate field "${path}"`)
+/** What a text of JSON has that its parsed value does not show. */
+interface Findings {
+  /** What a strict reader says of keys that stand twice. */
+  duplicates: string[]
+  /** Whether a member may be a number that is not written as an integer, e.g. `2.0`: integers are refused for that. */
+  fractions: boolean
+}
+const noFindings: Findings = { duplicates: [], fractions: false }
+
+/** Looks for duplicates by a scan that only runs when the text has more keys than the parsed value. */
+export function findingsIn(text: string, value: unknown): Findings {
+  const { keys, fractions } = membersOf(text)
+  if (countKeys(value) === keys) return fractions ? { duplicates: [], fractions } : noFindings
+  return { duplicates: firstErrors(scanJson(text).duplicates).map((path) => `duplicate field "${path}"`), fractions }
 }
 
 function countKeys(value: unknown): number {
@@ -207,17 +218,28 @@ function countKeys(value: unknown): number {
 
 const QUOTE = 34
 const BLANK = 32
+const fraction = /\s*-?\d+[.eE]/y
 
 /**
- * Colons behind a quote: each ends a key, unless it stands inside a string, which then only costs a scan, as does a
- * blank between the two.
+ * Counts colons behind a quote: each ends a key, unless it stands inside a string, which then only costs a scan, as
+ * does a blank between the two. Numbers in lists are not looked at.
  */
-function countKeysInText(text: string): number {
+function membersOf(text: string): { keys: number; fractions: boolean } {
   let keys = 0
+  let fractions = false
   for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) {
     const before = text.charCodeAt(at - 1)
     if (before === QUOTE) keys++
-    else if (before <= BLANK) return -1
+    else if (before <= BLANK) return { keys: -1, fractions: true }
+    if (text.charCodeAt(at + 1) <= NINE && !fractions) fractions = isFraction(text, at + 1)
   }
-  return keys
+  return { keys, fractions }
+}
+
+const NINE = 57
+function isFraction(text: string, at: number): boolean {
+  const first = text.charCodeAt(at)
+  if (first === QUOTE) return false
+  fraction.lastIndex = at
+  return fraction.test(text)
 }

@@ -14,3 +14,14 @@ export function firstErrors(errors: readonly string[]): string[] {
   }
   return first
 }
+
+const yamlPrefix = /^(?:error converting YAML to JSON: )?yaml: unmarshal errors:\n/
+
+/** Returns the warnings that report an error of a strict reader: one for each line of a YAML reader's. */
+export const warningsOf = (error: string): string[] =>
+  yamlPrefix.test(error)
+    ? error
+        .replace(yamlPrefix, '')
+        .split('\n')
+        .map((line) => line.trim())
+    : [error]

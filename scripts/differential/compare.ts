@@ -30,7 +30,7 @@ export function answerOf({ status, warnings, body }: Received, name: string): An
   const shown = isStatus
     ? {
         message,
-        reason,
+        ...(reason !== undefined && { reason }),
         causes: causes.map(({ field, reason, message }) => [field ?? null, reason ?? null, message ?? null]),
       }
     : body

@@ -1,6 +1,6 @@
 /**
  * Odd values for each field of each kind, answered as a kube-apiserver 1.36.3 does. `FIELDS=all` plays every case, and
- * `FIELDS=write` writes down which differ; the suite plays each sixteenth.
+ * `FIELDS=write` takes out of the list what agrees by now; the suite plays each sixteenth.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:https'
@@ -32,17 +32,21 @@ t.test('each field of each kind with odd values', async (t) => {
   for (const [place, { kind, path, index, url, body }] of asked.entries()) {
     if (place % STEP !== 0) continue
     const field = `${kind} ${path}`
+    const isKnown = differing[field]?.includes(index) ?? false
+    if (mode === 'write' && !isKnown) continue
     const { status, headers, body: answered } = await server.send(url, { method: 'POST', body, agent })
     const answer = normalize(status, headers.warning as string | undefined, answered)
     const agrees = digest(answer) === recorded[kind]![path]!.split(' ')[index]
-    const isKnown = differing[field]?.includes(index) ?? false
     if (agrees) agreed++
     else (found[field] ??= []).push(index)
     if (mode === 'write') continue
     if (!agrees && !isKnown) t.fail(`${field} [${index}]: ${answer.slice(0, 400)}`)
     if (agrees && isKnown) t.fail(`${field} [${index}] agrees by now: FIELDS=write takes it out of the list`)
   }
-  if (mode === 'write') writeFileSync(join(folder, 'differ.json'), `${JSON.stringify(found, null, 1)}\n`)
+  if (mode === 'write') {
+    writeFileSync(join(folder, 'differ.json'), `${JSON.stringify(found, null, 1)}\n`)
+    return
+  }
   t.ok(agreed > 0.9 * (asked.length / STEP), `${agreed} of ${Math.ceil(asked.length / STEP)} agree`)
   t.equal(asked.length, Object.values(recorded).flatMap((paths) => Object.values(paths)).join(' ').split(' ').length)
 })

@@ -10,27 +10,30 @@ import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { conversionError } from '../../patch/from-unstructured.ts'
 import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from '../../patch/json-patch.ts'
 import { applyMergePatch } from '../../patch/merge-patch.ts'
-import { inOrderOfFields, sortTouched } from '../../patch/patched-text.ts'
+import { inOrderOfFields, quoteJsonPatched, quoteMerged } from '../../patch/patched-text.ts'
 import { strategicMerge } from '../../patch/strategic-merge.ts'
 import { printValue } from '../../patch/structured-merge/go-print.ts'
 import { checkJsonValues } from '../../validation/body-values.ts'
 import { scanJson } from '../../validation/json-scanner.ts'
 import { jsonWord } from '../../validation/json-word.ts'
-import { duplicateFields, type FieldValidation } from '../../validation/request-body.ts'
+import { type FieldValidation, findingsIn } from '../../validation/request-body.ts'
 import { firstErrors } from '../../validation/strict-errors.ts'
-import { isMap, type JsonMap, own, put } from '../../values/json-map.ts'
+import { isMap, own } from '../../values/json-map.ts'
 import { mediaType } from './request-object.ts'
 
 /** A patch that has been read, of any type but apply. */
-export interface Patch {
+export interface Patch extends ReadPatch {
+  /** The patch may have a number that is not written as an integer. */
+  fractions: boolean
+}
+
+interface ReadPatch {
   /** The patched document; the argument (versioned JSON with kind and apiVersion) may be changed. */
   apply(document: Record<string, unknown>): unknown
   /** Lists what a strict reader reports about the patch itself. */
   strictErrors: string[]
-  /** Formats the patched document as messages quote it. */
-  show(document: unknown): string
-  /** Puts the object, before it is patched, in the order in which messages quote it. */
-  encode(object: Record<string, unknown>): Record<string, unknown>
+  /** Applies the patch to the object and formats the result as messages quote it. */
+  quote(object: Record<string, unknown>): string
   /** Returns whether `apply` may change a member of the document. Absent: it may change all of them. */
   changes?(member: string): boolean
   /** Unknown fields are told of in their order, not in that of the document. */
@@ -64,20 +67,24 @@ export function readPatch(
   } catch {
     throw badRequest(`${decoding(type)}${scanJson(text).error ?? 'unexpected end of JSON input'}`)
   }
-  const read = readers[type](patch, schema, maxValues)
-  if (fieldValidation === 'Ignore') return { ...read, strictErrors: [] }
-  return { ...read, strictErrors: [...duplicatesIn(type, text, patch), ...read.strictErrors] }
-}
-
-function duplicatesIn(type: string, text: string, patch: unknown): string[] {
+  const read = readers[type](patch, { text, schema, maxValues })
+  const { duplicates, fractions } = findingsIn(text, patch)
+  if (fieldValidation === 'Ignore') return { ...read, fractions, strictErrors: [] }
   const prefix = type === 'application/json-patch+json' ? 'json patch ' : ''
-  return duplicateFields(text, patch).map((message) => prefix + message)
+  const strictErrors = [...duplicates.map((message) => prefix + message), ...read.strictErrors]
+  return { ...read, fractions, strictErrors }
 }
 
 const readers = {
   'application/json-patch+json': readJsonPatch,
   'application/merge-patch+json': readMergePatch,
   'application/strategic-merge-patch+json': readStrategicMergePatch,
+}
+
+interface Source {
+  text: string
+  schema: string
+  maxValues: number
 }
 
 /** As Go reads it into a struct; null is an empty one. */
@@ -98,7 +105,7 @@ function readOperation(operation: unknown): JsonPatchOperation {
 const maxOperations = 10_000
 const members = new Set(['op', 'path', 'from', 'value'])
 
-function readJsonPatch(patch: unknown, schema: string, maxValues: number): Patch {
+function readJsonPatch(patch: unknown, { text, schema, maxValues }: Source): ReadPatch {
   if (patch !== null && !Array.isArray(patch)) {
     throw badRequest(
       `error decoding patch: json: cannot unmarshal ${jsonWord(patch)} into Go value of type []handlers.jsonPatchOp`,
@@ -117,8 +124,7 @@ function readJsonPatch(patch: unknown, schema: string, maxValues: number): Patch
   )
   return {
     strictErrors: firstErrors(unknown),
-    show: (document) => toJson(sortTouched(document, touchedBy(operations))),
-    encode: (object) => inOrderOfFields(object, schema),
+    quote: (object) => quoteJsonPatched(toJson(inOrderOfFields(object, schema)), text),
     apply(document) {
       try {
         return applyJsonPatch(ofOwnFields(document, operations), operations, maxValues)
@@ -145,25 +151,23 @@ const refused = () =>
     details: {},
   })
 
-function readMergePatch(patch: unknown, schema: string): Patch {
+function readMergePatch(patch: unknown, { text, schema }: Source): ReadPatch {
   if (patch === null) throw badRequest('Invalid JSON Patch')
   assertObject(patch, mergePatch)
   return {
     strictErrors: [],
     apply: (document) => applyMergePatch(document, patch),
     changes: (member) => Object.hasOwn(patch as object, member),
-    show: (document) => toJson(sortTouched(document, patch)),
-    encode: (object) => inOrderOfFields(object, schema),
+    quote: (object) => quoteMerged(toJson(inOrderOfFields(object, schema)), text),
   }
 }
 
-function readStrategicMergePatch(patch: unknown, schema: string): Patch {
+function readStrategicMergePatch(patch: unknown, { schema }: Source): ReadPatch {
   if (patch !== null) assertObject(patch, strategicPatch)
   const changes = (patch ?? {}) as Record<string, unknown>
   return {
     strictErrors: [],
-    show: () => printValue(patch),
-    encode: (object) => object,
+    quote: () => printValue(patch),
     sortsProblems: true,
     ...(!Object.keys(changes).some((key) => key.startsWith('$')) && {
       changes: (member: string) => Object.hasOwn(changes, member),
@@ -188,25 +192,6 @@ function assertObject(patch: unknown, type: string): void {
   throw badRequest(
     `${decoding(type)}json: cannot unmarshal ${jsonWord(patch)} into Go value of type map[string]interface {}`,
   )
-}
-
-/** The paths that operations look into, as a tree. What a test compares is looked into to its end. */
-function touchedBy(operations: readonly JsonPatchOperation[]): JsonMap {
-  const tree: JsonMap = {}
-  for (const { op, path, from } of operations) {
-    for (const pointer of [path, ...(op === 'copy' || op === 'move' ? [from] : [])]) {
-      const segments = (pointer ?? '').split('/').slice(1)
-      const last = segments.pop()
-      let node = tree
-      for (const segment of segments) {
-        const next = isMap(own(node, segment)) ? (node[segment] as JsonMap) : {}
-        put(node, segment, next)
-        node = next
-      }
-      if (op === 'test' && last !== undefined && own(node, last) === undefined) put(node, last, null)
-    }
-  }
-  return tree
 }
 
 /** Makes the error (422) for a patch whose result is not an object of the kind. */

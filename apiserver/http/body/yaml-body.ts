@@ -2,7 +2,7 @@ import type { Schema } from 'js-yaml'
 import { parseExact } from '../../../shared/api/json/exact-json.ts'
 import { kubernetesSchema } from '../../../shared/api/json/yaml-schema.ts'
 import { checkJsonValues, checkYamlValues } from '../../validation/body-values.ts'
-import { duplicateFields } from '../../validation/request-body.ts'
+import { findingsIn } from '../../validation/request-body.ts'
 import { aliasProblem } from './yaml-aliases.ts'
 
 /** The text is no YAML; the message is in the words of Go's parser. */
@@ -63,7 +63,7 @@ function asJson(text: string, maxValues: number): object | undefined {
   } catch {
     return undefined
   }
-  return duplicateFields(text, value).length === 0 ? value : undefined
+  return findingsIn(text, value).duplicates.length === 0 ? value : undefined
 }
 
 function inGoWords(error: { reason: string; mark?: { line: number } }, text: string): YamlError {

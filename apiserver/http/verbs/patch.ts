@@ -61,16 +61,18 @@ export function patched(
 ): KubeObject {
   const { kind } = definition
   const apiVersion = apiVersionOf(definition)
-  const { apply, strictErrors, sortsProblems, changes } = read()
+  const { apply, strictErrors, sortsProblems, changes, fractions } = read()
   const document = apply({ kind, apiVersion, ...current(changes) })
   // Decoding changes the document: a message quotes another one.
-  const quoted = (): string => {
-    const { apply, show, encode } = read()
-    return show(apply(encode({ kind, apiVersion, ...current() })))
-  }
+  const quoted = (): string => read().quote({ kind, apiVersion, ...current() })
   const reset = resetsManagedFields(document)
-  const wrongType = typeProblem(definition, document)
+  const wrongType = typeProblem(definition, document, quoted)
   if (wrongType) throw invalidPatch(quoted(), wrongType)
+  if (fractions) {
+    const text = quoted()
+    const mistake = firstMistake(definition, text)
+    if (mistake) throw invalidPatch(text, mistake)
+  }
   try {
     const decoded = decodePatched(definition, document as Record<string, unknown>, limits.bodyValues)
     if (reset) decoded.object.metadata.managedFields = []
@@ -96,7 +98,7 @@ const reasonOf = ({ message }: StatusError): string =>
 function firstMistake(definition: ResourceDefinition, text: string): string | undefined {
   if (!text.startsWith('{')) return undefined // a strategic merge patch, which is not quoted as JSON
   try {
-    decodeBody(definition, parseExact(text) as Record<string, unknown>)
+    decodeBody(definition, parseExact(text) as Record<string, unknown>, { text })
     return undefined
   } catch (error) {
     return error instanceof StatusError && error.code === 400 ? reasonOf(error) : undefined
@@ -117,7 +119,11 @@ function decodePatched(definition: ResourceDefinition, document: Record<string, 
 }
 
 /** Returns why a patched document says of no type what it is; undefined if it does. */
-function typeProblem({ custom, group, kind: expected }: ResourceDefinition, document: unknown): string | undefined {
+function typeProblem(
+  { custom, group, kind: expected }: ResourceDefinition,
+  document: unknown,
+  quoted: () => string,
+): string | undefined {
   if (typeof document !== 'object' || document === null) return undefined
   const { apiVersion, kind } = document as Record<string, unknown>
   for (const [name, value] of Object.entries({ apiVersion, kind })) {
@@ -127,6 +133,8 @@ function typeProblem({ custom, group, kind: expected }: ResourceDefinition, docu
   }
   if (typeof apiVersion === 'string' && apiVersion.split('/').length > 2)
     return `unexpected GroupVersion string: ${apiVersion}`
+  if (!custom && typeof apiVersion === 'string' && /^[^/]+\/$/.test(apiVersion))
+    return `Object 'apiVersion' is missing in '${quoted()}'`
   if (!custom && !apiVersion && kind && kind !== expected) {
     const name = `no kind ${JSON.stringify(kind)} is registered for the internal version of group`
     return `${name} ${JSON.stringify(group)} in scheme "pkg/runtime/scheme.go:111"`

@@ -4,6 +4,7 @@ import type { KubeObject } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import { trackFields } from '../../kind/field-manager.ts'
 import type { StrategyContext } from '../../kind/resource-definition.ts'
+import { errorsAsWritten } from '../../validation/emptied.ts'
 import { invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dns1123Subdomain } from '../../validation/names.ts'
@@ -104,13 +105,16 @@ export async function createObject(
 }
 
 function validate(registry: WritePath, scope: RequestScope, object: KubeObject, context: StrategyContext): void {
-  const errors: FieldErrors = []
   const { strategy, namespaced } = scope.definition
   const { unqualifiedFinalizers = false } = strategy
   const validateName = strategy.nameRuleOf?.(object) ?? strategy.validateName ?? dns1123Subdomain
-  validateObjectMeta(object.metadata, { namespaced, validateName, unqualifiedFinalizers }, errors)
-  strategy.validate?.(object, errors, context)
-  refuseIfWrong(registry, scope, object, errors)
+  const check = (): FieldErrors => {
+    const errors: FieldErrors = []
+    validateObjectMeta(object.metadata, { namespaced, validateName, unqualifiedFinalizers }, errors)
+    strategy.validate?.(object, errors, context)
+    return errors
+  }
+  refuseIfWrong(registry, scope, object, errorsAsWritten(object, check(), check))
 }
 
 function refuseIfWrong(

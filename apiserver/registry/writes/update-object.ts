@@ -5,6 +5,7 @@ import { toTime } from '../../../shared/clock/timestamp.ts'
 import { sameButTimes, trackFields } from '../../kind/field-manager.ts'
 import type { StrategyContext } from '../../kind/resource-definition.ts'
 import { traitsOf } from '../../kind/subresource-traits.ts'
+import { errorsAsWritten } from '../../validation/emptied.ts'
 import { invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
@@ -196,7 +197,7 @@ async function storeReplacement(
 ): Promise<StoredObject | undefined> {
   const { definition, name, subresource } = scope
   const { strategy } = definition
-  const refuseIfWrong = (): void => {
+  const refuseIfWrong = (errors: FieldErrors): void => {
     if (errors.length > 0)
       throw invalidObject(
         { group: definition.conversion?.storageGroup ?? definition.group, kind: definition.kind },
@@ -205,17 +206,21 @@ async function storeReplacement(
         registry.limits.causeBytes,
       )
   }
-  refuseIfWrong()
+  refuseIfWrong(errors)
   strategy.prepareForUpdate?.(object, old, context)
   // A status is no new intention of the user, even if the kind's generation counts annotations that a status write
   // changes.
   const isIntended = traitsOf(subresource).writes !== 'status' && strategy.generation?.changed(object, old)
   if (isIntended) object.metadata.generation = nextInt64(old.metadata.generation ?? 0)
 
-  validateMetadataUpdate(scope, object, old, errors)
-  if (strategy.validateUpdate) strategy.validateUpdate(object, old, errors, context)
-  else strategy.validate?.(object, errors, context)
-  refuseIfWrong()
+  const check = (): FieldErrors => {
+    const found: FieldErrors = []
+    validateMetadataUpdate(scope, object, old, found)
+    if (strategy.validateUpdate) strategy.validateUpdate(object, old, found, context)
+    else strategy.validate?.(object, found, context)
+    return found
+  }
+  refuseIfWrong(errorsAsWritten(object, check(), check))
   for (const text of strategy.warnings?.(object, old, context) ?? []) options.warn(text)
   const validating = options.isAdmitted ? undefined : registry.validateAdmission(attributes)
   if (validating) await validating

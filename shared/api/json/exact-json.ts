@@ -81,6 +81,25 @@ export function parseExact(text: string): unknown {
   }
 }
 
+/** A value of JSON that is no object and no list, as it is written: `2.0`, `"a\u00fc"`. */
+export class JsonLiteral {
+  readonly source: string
+  constructor(source: string) {
+    this.source = source
+  }
+}
+
+/** Parses JSON, with a {@link JsonLiteral} for each number, text, truth value and null. */
+export const parseLiterals = (text: string): unknown =>
+  parseWith(text, (_key, value, { source }) => (source === undefined ? value : new JsonLiteral(source)))
+
+/** As {@link parseExact}, but a number that is not written as an integer is a symbol, whose description it is. */
+export const parseFractions = (text: string): unknown =>
+  parseWith(text, (_key, value, { source }) => {
+    if (typeof value !== 'number') return value
+    return /^-?\d+$/.test(source) ? exactOf(value, source) : Symbol(source)
+  })
+
 /** Parses the text of an object that the API server stores, and keeps large integers exact. */
 export const parseStored = (text: string): unknown => (met ? parseExact(text) : JSON.parse(text))
 

@@ -3,12 +3,7 @@ import t from 'tap'
 import { decodeObject, decodeStruct, zeroOf } from '../../../apiserver/validation/decoder.ts'
 import { dump } from '../../../apiserver/validation/go-dump.ts'
 import { scanJson } from '../../../apiserver/validation/json-scanner.ts'
-import {
-  assertObjectBody,
-  decodeBody,
-  duplicateFields,
-  parseJsonBody,
-} from '../../../apiserver/validation/request-body.ts'
+import { assertObjectBody, decodeBody, findingsIn, parseJsonBody } from '../../../apiserver/validation/request-body.ts'
 import type { StatusError } from '../../../shared/api/status/status-error.ts'
 
 const pod = { group: '', version: 'v1', kind: 'Pod', schema: 'io.k8s.api.core.v1.Pod' }
@@ -185,7 +180,7 @@ t.test('delete options', async (t) => {
 })
 
 t.test('duplicate keys are found only where they are', async (t) => {
-  const duplicates = (text: string) => duplicateFields(text, JSON.parse(text))
+  const duplicates = (text: string) => findingsIn(text, JSON.parse(text)).duplicates
   t.same(duplicates('{"a":{"b":1,"b":2},"c":[{"d":1,"d":1}],"a":{}}'), [
     'duplicate field "a.b"',
     'duplicate field "c[0].d"',

@@ -1,0 +1,45 @@
+/**
+ * What a client wrote as `[]` or `{}`. The object lacks it, as Go leaves it out when it encodes the object; but messages
+ * show it, and where it is still encoded, as null, its writer owns the field.
+ */
+import type { KubeObject } from '../../shared/api/types.ts'
+import type { FieldErrors } from './field-errors.ts'
+
+export interface Emptied {
+  at: Record<string, unknown>
+  name: string
+  value: object
+  /** True if the field is encoded as null. */
+  isShown: boolean
+}
+const key = Symbol('emptied')
+
+export function noteEmptied(object: object, emptied: readonly Emptied[]): void {
+  Object.defineProperty(object, key, { value: emptied })
+}
+
+const emptiedOf = (object: object): readonly Emptied[] => (object as { [key]?: Emptied[] })[key] ?? []
+
+/** Calls `act` while the object has its empty lists and maps; with `shown`, only those that are encoded as null. */
+export function withEmptied<T>(object: object, which: 'all' | 'shown', act: () => T): T {
+  const put = emptiedOf(object).filter(
+    ({ at, name, isShown }) => (which === 'all' || isShown) && (at[name] === undefined || at[name] === null),
+  )
+  for (const { at, name, value } of put) at[name] = value
+  try {
+    return act()
+  } finally {
+    for (const { at, name, isShown } of put) {
+      if (isShown) at[name] = null
+      else delete at[name]
+    }
+  }
+}
+
+/** Returns the errors with the values that the client wrote. `validate` finds the same errors again. */
+export function errorsAsWritten(object: KubeObject, errors: FieldErrors, validate: () => FieldErrors): FieldErrors {
+  if (errors.length === 0 || emptiedOf(object).length === 0) return errors
+  const again = withEmptied(object, 'all', validate)
+  const isSame = again.length === errors.length && again.every(({ field }, index) => field === errors[index]!.field)
+  return isSame ? again : errors
+}
