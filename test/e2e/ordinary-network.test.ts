@@ -147,7 +147,7 @@ t.test('an ordinary user', async (t) => {
   t.match(run(['get', '--raw', '/apis/example.io/v1/things']), '"url":"/apis/example.io/v1/things', 'an API in a pod')
   const asking = pod('asks', ['sleep', '1000'])
   Object.assign(asking.spec, { hostUsers: false, securityContext: { runAsUser: 1000 } })
-  const low = pod('low', [process.execPath, '-e', server])
+  const low = onNode('node-2', pod('low', [process.execPath, '-e', server]))
   Object.assign(low.spec.containers[0]!, { ports: [{ containerPort: 80, hostPort: 80 }] })
   run(['apply', '-f', '-'], { apiVersion: 'v1', kind: 'List', items: [asking, low] })
   const told = () => run(['get', 'events', '-o', 'jsonpath={range .items[*]}{.reason}: {.message}{"\\n"}{end}'])
