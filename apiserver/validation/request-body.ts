@@ -229,17 +229,17 @@ function membersOf(text: string): { keys: number; fractions: boolean } {
   let fractions = false
   for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) {
     const before = text.charCodeAt(at - 1)
-    if (before === QUOTE) keys++
-    else if (before <= BLANK) return { keys: -1, fractions: true }
-    if (text.charCodeAt(at + 1) <= NINE && !fractions) fractions = isFraction(text, at + 1)
+    if (before <= BLANK) return { keys: -1, fractions: true }
+    if (before !== QUOTE) continue
+    keys++
+    const first = text.charCodeAt(at + 1)
+    if (first <= NINE && first !== QUOTE && !fractions) fractions = isFraction(text, at + 1)
   }
   return { keys, fractions }
 }
 
 const NINE = 57
 function isFraction(text: string, at: number): boolean {
-  const first = text.charCodeAt(at)
-  if (first === QUOTE) return false
   fraction.lastIndex = at
   return fraction.test(text)
 }
