@@ -10,6 +10,8 @@ const [beforeSubresource, beforeManager, afterManagers] = [',"subresource":', '}
 /** Precedes the spec of an object. */
 export const beforeSpec = '},"spec":'
 const beforeStatus = ',"status":'
+/** Precedes the version that a custom resource is stored in, which stays in the last part as a whole. */
+const beforeVersion = ',"apiVersion":"'
 /** Shorter parts cost as much as they save. */
 const minShared = 200
 const maxShared = 8 * 1024
@@ -104,7 +106,9 @@ function boundaries(text: string): number[] {
   if (spec !== -1) {
     // It is short, and what precedes it long.
     const status = text.lastIndexOf(beforeStatus)
-    found.push(spec + beforeSpec.length, status > spec ? status : text.length - 1)
+    const version = text.lastIndexOf(beforeVersion)
+    const end = status > spec ? status : version > spec ? version : text.length - 1
+    found.push(spec + beforeSpec.length, end)
   }
   return found
 }
