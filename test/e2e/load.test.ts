@@ -1,5 +1,5 @@
 /** `kubestage load` against real pods: rollouts with and without lost requests, and what cannot be sent. */
-import { createReadStream } from 'node:fs'
+import { createReadStream, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { LoadReport } from '../../cli/load/report.ts'
@@ -287,8 +287,10 @@ t.test('what cannot be sent', async (t) => {
   t.equal(await waiting.ended, 130, 'Ctrl-C before the first request')
 })
 
+/** Returns none before the record's first line is complete. */
 async function linesOf(file: string): Promise<unknown[]> {
   const lines: unknown[] = []
+  if (!readFileSync(file, 'utf8').includes('\n')) return lines
   for await (const line of readRecord(createReadStream(file))) lines.push(line)
   return lines
 }
