@@ -5,8 +5,8 @@ import { createSimulatedRuntime } from '../../../kubelet/runtime/simulated.ts'
 import { realClock } from '../../../shared/clock/real-clock.ts'
 
 /**
- * Every path of a kubelet's server that Kubernetes documents and Kubestage serves, and those of docs/nodes.md, with the
- * methods that clients use.
+ * Every path of a kubelet's server that Kubernetes documents and Kubestage serves, and those of docs/nodes.md and of
+ * decision 026, with the methods that clients use.
  */
 const documented = {
   '/healthz': ['GET'],
@@ -29,6 +29,7 @@ const documented = {
   '/attach/:namespace/:name/:container|:uid/:container': ['GET', 'POST'],
   '/portForward/:namespace/:name': ['GET', 'POST'],
   '/portForward/:namespace/:name/:uid': ['GET', 'POST'],
+  '/podAddress/:address/:port': ['GET'],
   '/debug/images': ['GET', 'PUT', 'DELETE'],
   '/debug/clock': ['PUT'],
   '/debug/node/:word': ['POST'],
