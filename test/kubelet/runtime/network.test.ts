@@ -177,6 +177,7 @@ t.test('two pods that listen on one port of all addresses', async (t) => {
   })
 
   await t.test('a port of the machine for datagrams leads to a pod, until that ends', async (t) => {
+    const networks = networksOf(node)
     const port = await freePort()
     const hostPorts = [{ ip: '127.0.0.1', protocol: 'UDP', port, containerPort: 53 }]
     const sandbox = await runtime.startSandbox({ ...one, podUid: 'datagrams', name: 'datagrams', hostPorts })
@@ -208,6 +209,7 @@ t.test('two pods that listen on one port of all addresses', async (t) => {
     const again = createSocket('udp4').bind(port, '127.0.0.1')
     await once(again, 'listening')
     again.close()
+    await until(() => networksOf(node) === networks, { what: 'the network to be gone' })
   })
 
   await t.test('a network goes with its pod, and all go with the shim', async (t) => {
