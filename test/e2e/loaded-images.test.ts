@@ -175,9 +175,9 @@ t.test('an application runs as it is', { skip }, async (t) => {
   await t.test('what the user maps counts more', async (t) => {
     const add = startCommand(t, ['image', 'add', 'shop/*', `--state-dir=${stateDir}`, '--', 'echo', 'mapped'])
     t.equal(await add.ended, 0, add.output())
-    await client.create(pods, podOf('mapped', {}, { restartPolicy: 'Never' }), { namespace })
-    await (await follow('mapped')).until(({ status }) => status?.phase === 'Succeeded', 'ends')
-    t.equal(await log('mapped'), 'mapped\n')
+    await client.create(pods, podOf('of-the-user', {}, { restartPolicy: 'Never' }), { namespace })
+    await (await follow('of-the-user')).until(({ status }) => status?.phase === 'Succeeded', 'ends')
+    t.equal(await log('of-the-user'), 'mapped\n')
   })
 
   await t.test('an image that a container runs is not removed', async (t) => {

@@ -5,6 +5,7 @@ import { until } from '../../harness/until.ts'
 
 export const PER_SECOND = 200
 const INTERVAL_MS = 500
+const SILENCE_MS = 15_000
 
 /** Tells what became of requests. */
 export interface Sent {
@@ -64,13 +65,16 @@ export class Load implements Sent {
       if (code === undefined) this.answered++
       else this.failures.push(code)
     }
-    get(this.#urlOf(sent), { agent: this.#agent }, (answer) => {
+    // A pod that goes at once may leave a connection that hears nothing any more.
+    const request = get(this.#urlOf(sent), { agent: this.#agent, timeout: SILENCE_MS }, (answer) => {
       let text = ''
       answer.setEncoding('utf8').on('data', (part: string) => {
         text += part
       })
       answer.on('end', () => over(answer.statusCode === 200 ? undefined : `${answer.statusCode} ${text}`))
       answer.on('error', () => over('cut'))
-    }).on('error', (error: NodeJS.ErrnoException) => over(error.code))
+    })
+    request.on('error', (error: NodeJS.ErrnoException) => over(error.code))
+    request.on('timeout', () => request.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })))
   }
 }
