@@ -1,6 +1,6 @@
 /** Isolation `none`: what a container's processes leave behind ends with the container, wherever it went, as with a PID namespace. */
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t from 'tap'
@@ -195,8 +195,11 @@ const endings = {
 }
 /** 0 while none is there. */
 function shimPid({ rootDir }: Node): number {
-  const file = path.join(rootDir, 'runtime', 'shim.pid')
-  return existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
+  try {
+    return Number(readFileSync(path.join(rootDir, 'runtime', 'shim.pid'), 'utf8'))
+  } catch {
+    return 0
+  }
 }
 
 for (const [name, end] of Object.entries(endings))
