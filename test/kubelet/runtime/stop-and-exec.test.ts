@@ -165,3 +165,16 @@ t.test(
     t.same(steps.slice(5), ['prepare d', 'send d'])
   },
 )
+
+t.test('a container whose signal cannot be sent does not keep others from theirs', async (t) => {
+  const rounds = new SignalRounds(realClock)
+  const sent: string[] = []
+  const fail = (): never => {
+    throw new Error('the disk is full')
+  }
+  const unprepared = rounds.add({ prepare: fail, send: () => void sent.push('unprepared') })
+  const unsent = rounds.add({ prepare: () => true, send: fail })
+  const last = rounds.add({ prepare: () => true, send: () => void sent.push('last') })
+  await Promise.all([t.rejects(unprepared, { message: 'the disk is full' }), t.rejects(unsent), last])
+  t.same(sent, ['last'])
+})

@@ -10,6 +10,10 @@ interface Signal {
   send(): void
 }
 
+interface Waiting extends PromiseWithResolvers<void> {
+  signal: Signal
+}
+
 /**
  * Sends the signals of containers that are stopped at the same time one right after the other. A program that ends
  * takes a core: it would delay the work that has to precede the signals of others. A round ends with the first turn of
@@ -17,30 +21,42 @@ interface Signal {
  */
 export class SignalRounds {
   readonly #clock: Clock
-  #round: { signals: Signal[]; sent: Promise<void> } | undefined
+  #round: Waiting[] | undefined
 
   constructor(clock: Clock) {
     this.#clock = clock.machine
   }
 
-  /** Resolves when the signal is sent. */
+  /** Resolves when the signal is sent; rejects with what its own preparation or sending throws. */
   add(signal: Signal): Promise<void> {
-    if (this.#round) this.#round.signals.push(signal)
+    const waiting = { ...Promise.withResolvers<void>(), signal }
+    if (this.#round) this.#round.push(waiting)
     else {
-      const signals = [signal]
-      this.#round = { signals, sent: this.#send(signals) }
+      this.#round = [waiting]
+      void this.#send(this.#round)
     }
-    return this.#round.sent
+    return waiting.promise
   }
 
-  async #send(signals: Signal[]): Promise<void> {
+  async #send(round: Waiting[]): Promise<void> {
     const endMs = this.#clock.monotonic() + longestMs
-    for (let known = 0; known < signals.length && this.#clock.monotonic() < endMs; ) {
-      known = signals.length
+    for (let known = 0; known < round.length && this.#clock.monotonic() < endMs; ) {
+      known = round.length
       await endOfTurn()
     }
     this.#round = undefined
-    const ready = signals.filter((signal) => signal.prepare())
-    for (const signal of ready) signal.send()
+    const ready = round.filter((waiting) => attempt(waiting, ({ signal }) => signal.prepare()))
+    for (const waiting of ready) attempt(waiting, ({ signal }) => signal.send())
+    for (const { resolve } of round) resolve()
+  }
+}
+
+/** A container whose signal cannot be sent does not keep others from theirs. */
+function attempt<T>(waiting: Waiting, act: (waiting: Waiting) => T): T | undefined {
+  try {
+    return act(waiting)
+  } catch (error) {
+    waiting.reject(error)
+    return undefined
   }
 }
