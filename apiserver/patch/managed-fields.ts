@@ -118,8 +118,9 @@ export function makeEncodedEntry(
 /** Encodes an entry as JSON: its set of fields, and what is before and after it. */
 export function entryPieces(entry: ManagedFieldsEntry): { before: string; fields: string; after: string } {
   const { manager, operation, apiVersion, time, fieldsType, fieldsV1, subresource } = entry
-  const before = JSON.stringify({ manager, operation, apiVersion, time, fieldsType })
-  if (fieldsV1 === undefined) return { before: before.slice(0, -1), fields: '', after: endOf(subresource) }
+  const head = { manager, operation, apiVersion, time, fieldsType }
+  if (fieldsV1 === undefined) return { before: JSON.stringify({ ...head, subresource }), fields: '', after: '' }
+  const before = JSON.stringify(head)
   const fields = entry[fieldsText] ?? knownJson(fieldsV1) ?? toJson(fieldsV1)
   return { before: `${before.slice(0, -1)}${before === '{}' ? '' : ','}"fieldsV1":`, fields, after: endOf(subresource) }
 }

@@ -17,11 +17,10 @@ export function firstErrors(errors: readonly string[]): string[] {
 
 const yamlPrefix = /^(?:error converting YAML to JSON: )?yaml: unmarshal errors:\n/
 
-/** Returns the warnings that report an error of a strict reader: one for each line of a YAML reader's. */
-export const warningsOf = (error: string): string[] =>
-  yamlPrefix.test(error)
-    ? error
-        .replace(yamlPrefix, '')
-        .split('\n')
-        .map((line) => line.trim())
-    : [error]
+/** Warns of the errors of a strict reader: once for each line of a YAML reader's. */
+export function warnOf(errors: readonly string[], warn: (text: string) => void): void {
+  for (const error of errors) {
+    if (!yamlPrefix.test(error)) warn(error)
+    else for (const line of error.replace(yamlPrefix, '').split('\n')) warn(line.trim())
+  }
+}

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { resetsManagedFields } from '../../patch/managed-fields.ts'
 import { assertObjectBody, decodeBody, type FieldValidation, parseJsonBody } from '../../validation/request-body.ts'
-import { warningsOf } from '../../validation/strict-errors.ts'
+import { warnOf } from '../../validation/strict-errors.ts'
 import type { WorkLimits } from '../../work-limits.ts'
 import { parseYaml, YamlError } from './yaml-body.ts'
 
@@ -41,7 +41,7 @@ export async function readObject(
   const { body, text, strictErrors } = reading instanceof Promise ? await reading : reading
   const reset = resetsManagedFields(body)
   const decoded = decodeBody(definition, body, { fieldValidation, text, strictErrors, maxValues })
-  for (const error of decoded.strictErrors) for (const text of warningsOf(error)) warn(text)
+  warnOf(decoded.strictErrors, warn)
   if (reset) decoded.object.metadata.managedFields = []
   return decoded.object
 }

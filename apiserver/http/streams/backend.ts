@@ -25,21 +25,15 @@ export interface BackendRequest extends Omit<Backend, 'origin'> {
 const { request: httpRequest } = process.getBuiltinModule('node:http')
 
 /** Begins a request; its body, and what becomes of it, is the caller's affair. */
-export function requestOf({ url, agent, servername, method, headers, dial }: BackendRequest): ClientRequest {
-  if (dial) return dialledRequest({ url, agent, servername, method, headers, dial })
+export function requestOf(request: BackendRequest): ClientRequest {
+  const { url, agent, servername, method, headers, dial } = request
+  if (dial) return dialledRequest(request, dial)
   if (!url.startsWith('https:')) return httpRequest(url, { method, headers })
   return httpsRequest(url, { method, headers, agent, servername, ...(!agent && { rejectUnauthorized: false }) })
 }
 
 /** The connection is made for this request alone. */
-function dialledRequest({
-  url,
-  agent,
-  servername,
-  method,
-  headers,
-  dial,
-}: BackendRequest & { dial: Dial }): ClientRequest {
+function dialledRequest({ url, agent, servername, method, headers }: BackendRequest, dial: Dial): ClientRequest {
   const isSecure = url.startsWith('https:')
   const trust = agent?.options ?? { rejectUnauthorized: false }
   const secured = (socket: Duplex): Duplex => (isSecure ? connect({ ...trust, servername, socket }) : socket)

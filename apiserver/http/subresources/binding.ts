@@ -8,6 +8,7 @@ import { checkUid } from '../../registry/writes/before-update.ts'
 import { errorBody, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { decodeBody } from '../../validation/request-body.ts'
+import { warnOf } from '../../validation/strict-errors.ts'
 import type { ApiContext } from '../api-context.ts'
 import { readBodyAs } from '../body/request-object.ts'
 import { negotiateWithoutTable } from '../encode/negotiation.ts'
@@ -44,7 +45,7 @@ async function createBinding(
   const reading = { kind: binding.kind, fieldValidation: options.fieldValidation, maxValues: options.limits.bodyValues }
   const { body, ...parsed } = await readBodyAs(raw, reading)
   const { object, strictErrors } = decodeBody(binding, body, { ...reading, ...parsed })
-  for (const error of strictErrors) options.warn(error)
+  warnOf(strictErrors, options.warn)
   const { namespace } = target
   const scope = { definition, namespace, name: name ?? object.metadata.name ?? '', user }
   await bind(api.registry, scope, object as unknown as Binding, options)

@@ -9,6 +9,7 @@ import { otherNamespace } from '../../registry/writes/before-create.ts'
 import { terminationReason } from '../../registry/writes/termination-reason.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import { decodeBody } from '../../validation/request-body.ts'
+import { warnOf } from '../../validation/strict-errors.ts'
 import type { ApiContext } from '../api-context.ts'
 import { readBodyAs } from '../body/request-object.ts'
 import { negotiateWithoutTable } from '../encode/negotiation.ts'
@@ -78,7 +79,7 @@ async function readEviction(
   // The older version is the same object.
   if (body.apiVersion === 'policy/v1beta1') body.apiVersion = 'policy/v1'
   const { object, strictErrors } = decodeBody(eviction, body, { ...reading, ...parsed })
-  for (const error of strictErrors) warn(error)
+  warnOf(strictErrors, warn)
   return object as Eviction
 }
 

@@ -10,7 +10,7 @@ import { objectKey } from '../../registry/keys.ts'
 import type { ObjectScope } from '../../registry/write-context.ts'
 import { DecodeError, decodeObject } from '../../validation/decoder.ts'
 import { jsonWord } from '../../validation/json-word.ts'
-import { warningsOf } from '../../validation/strict-errors.ts'
+import { warnOf } from '../../validation/strict-errors.ts'
 import type { ApiContext } from '../api-context.ts'
 import { parseYaml, YamlError } from '../body/yaml-body.ts'
 import { negotiate } from '../encode/negotiation.ts'
@@ -80,7 +80,7 @@ export async function readConfig(text: string, { fieldValidation, limits, warn }
   for (const duplicate of fieldValidation === 'Ignore' ? [] : duplicates) {
     const problem = `error converting YAML to JSON: ${duplicate}`
     if (fieldValidation === 'Strict') throw badRequest(`error strict decoding YAML: ${problem}`)
-    for (const text of warningsOf(problem)) warn(text)
+    warnOf([problem], warn)
   }
   if (value === null) return {}
   if (typeof value === 'object' && !Array.isArray(value)) return value as Config
