@@ -1,0 +1,39 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { options } from './options.ts'
+import { type Server, startKubestage } from './processes.ts'
+
+/** An API server without what would write of its own accord. */
+export const bareApi: readonly string[] = ['--kubelet=false', '--scheduler=false']
+
+/** The flags of a cluster whose only node takes all pods that a part of the bench creates. */
+export const nodeFlags = (isolation: string): string[] => ['--isolation', isolation, '--max-pods', '1800']
+
+/** Starts a cluster for as long as `use` takes. `before` are the words of a program that starts it. */
+export async function withKubestage<T>(
+  flagsOfUp: readonly string[],
+  use: (server: Server, stateDir: string) => Promise<T>,
+  before?: readonly string[],
+): Promise<T> {
+  const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-bench-'))
+  const asNpx = options.scale !== undefined
+  const server = await startKubestage({ stateDir, flags: [...flagsOfUp], profileDir: options.profile, asNpx, before })
+  try {
+    return await use(server, stateDir)
+  } finally {
+    await server.stop()
+    rmSync(stateDir, { recursive: true, force: true })
+  }
+}
+
+/** Starts a bare API server, which its `stop` removes with its folder. */
+export async function startBareApi(...more: string[]): Promise<Server> {
+  const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-bench-'))
+  const server = await startKubestage({ stateDir, flags: [...bareApi, ...more] })
+  const stop = async (): Promise<void> => {
+    await server.stop()
+    rmSync(stateDir, { recursive: true, force: true })
+  }
+  return { ...server, stop }
+}
