@@ -10,12 +10,19 @@ interface Waiting {
 }
 
 /**
+ * API servers close a connection after 90 s without a request. One that is sent at that moment, or by a process that
+ * was halted meanwhile, is reset, and a write is not sent again.
+ */
+const MOST_IDLE_MS = 60_000
+
+/**
  * Kept HTTP/1.1 connections, with one request at a time on each. Plain requests and answers over a TLS socket:
  * node:https spends three times as much on each (docs/performance.md), which is most of what a kubelet does.
  */
 export class ConnectionPool {
   readonly #options: TransportOptions
   readonly #all = new Set<Connection>()
+  /** Holds those that were used last at the end. */
   readonly #free: Connection[] = []
   readonly #waiting: Waiting[] = []
   readonly #head: string
@@ -57,11 +64,21 @@ export class ConnectionPool {
 
   #next(): void {
     while (this.#waiting.length > 0 && !this.#isClosed) {
-      const connection = this.#free.pop() ?? this.#open()
+      const connection = this.#kept() ?? this.#open()
       if (!connection) return
       const { request, cancellation, resolve, reject } = this.#waiting.shift()!
       cancellation.whenCancelled((error) => connection.destroy(error))
       connection.ask(this.#textOf(request), request.unread).then(resolve, reject)
+    }
+  }
+
+  /** Closes free connections that are too old. */
+  #kept(): Connection | undefined {
+    const now = this.#options.clock.monotonic()
+    for (;;) {
+      const connection = this.#free.pop()
+      if (!connection || now - connection.freeSinceMs < MOST_IDLE_MS) return connection
+      connection.destroy(new Error('the connection has waited for too long'))
     }
   }
 
@@ -80,6 +97,7 @@ export class ConnectionPool {
     if (this.#all.size >= this.#options.maxRequests) return undefined
     const connection = new Connection(this.#options.tls, {
       onFree: () => {
+        connection.freeSinceMs = this.#options.clock.monotonic()
         this.#free.push(connection)
         this.#next()
         this.#settle()
@@ -106,6 +124,7 @@ class Connection {
   #asked: PromiseWithResolvers<Answer> | undefined
   #reader = new AnswerReader()
   #answered = 0
+  freeSinceMs = 0
 
   constructor(tls: ConnectionOptions, { onFree, onEnd }: { onFree(): void; onEnd(): void }) {
     this.#onFree = onFree

@@ -164,6 +164,28 @@ t.test('a kept connection that the server has closed is no failure for a read', 
   t.ok(sockets.size > 1)
 })
 
+t.test('a write uses no connection that a server may close at this moment, as no request came for long', async (t) => {
+  const sockets = new Set<unknown>()
+  const { access } = await serve(t, (request, response) => {
+    sockets.add(request.socket)
+    json(response, 201, {})
+  })
+  const clock = createVirtualClock()
+  const client = createRestClient({ ...access, clock, maxRequests: 2 })
+  t.teardown(() => client.close())
+  const create = () => client.create(configMaps, { metadata: { name: 'a' } }, { namespace: 'default' })
+  await Promise.all([create(), create()])
+  await clock.advance(50_000)
+  await create()
+  t.equal(sockets.size, 2, 'a connection is used again')
+  await clock.advance(50_000)
+  await Promise.all([create(), create()])
+  t.equal(sockets.size, 3, 'one has waited for too long')
+  await clock.advance(80_000)
+  await Promise.all([create(), create()])
+  t.equal(sockets.size, 5, 'both have')
+})
+
 t.test('a watch yields whole lines whatever the chunks, and ends as it is told', async (t) => {
   const event = (type: string, name: string) => `${JSON.stringify({ type, object: { metadata: { name } } })}\n`
   let open = 0
