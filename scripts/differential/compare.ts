@@ -14,7 +14,6 @@ const chosen = new Set([
   'healthCheckNodePort',
   'serviceAccount',
   'serviceAccountName',
-  'deletionTimestamp',
   'selfLink',
   'time',
   'username',
@@ -22,7 +21,7 @@ const chosen = new Set([
   'extra',
 ])
 
-export function answerOf({ status, warnings, body }: Received, name: string): Answer {
+export function answerOf({ status, warnings, body, type }: Received, name: string): Answer {
   const normalize = normalizer(name)
   const { kind, message, reason, details } = (body ?? {}) as { [name: string]: unknown }
   const isStatus = kind === 'Status' && status >= 400
@@ -34,7 +33,9 @@ export function answerOf({ status, warnings, body }: Received, name: string): An
         causes: causes.map(({ field, reason, message }) => [field ?? null, reason ?? null, message ?? null]),
       }
     : body
-  return { status, body: normalize(shown), warnings: normalize([...warnings].sort()) as string[] }
+  const { causes: _, ...about } = (isStatus ? (details ?? {}) : {}) as Record<string, unknown>
+  const more = normalize({ type, ...about })
+  return { status, body: normalize(shown), warnings: normalize([...warnings].sort()) as string[], more }
 }
 
 /** A real server finds errors of fields in a random order. */
@@ -50,8 +51,10 @@ function normalizer(name: string): (value: unknown) => unknown {
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
       .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/g, '<uid>')
       .replaceAll(/(resourceVersion\\*":\\*")\d+/g, '$1<rv>')
+      .replaceAll(/(resource version: |current: |record \(|precondition \()\d+/g, '$1<rv>')
       .replaceAll(/\b10\.96\.\d+\.\d+\b/g, '<ip>')
       .replaceAll(/\\*"serviceAccount(?:Name)?\\*":\\*"default\\*",/g, '')
+      .replaceAll(/\beyJ2[\w=-]+/g, '<token>')
       .replaceAll(/X509SHA256=[0-9a-f]+/g, 'X509SHA256=<hash>')
       .replaceAll(/(\\*"username\\*":\\*")[^"\\]+/g, '$1<user>')
       // A real server ends a map at the first undeclared field, and reads maps in a random order.
@@ -62,28 +65,52 @@ function normalizer(name: string): (value: unknown) => unknown {
     if (Array.isArray(value)) return value.map(walk)
     if (typeof value !== 'object' || value === null) return value
     const isColumn = 'priority' in value && 'format' in value // its description is prose
+    const isRow = 'cells' in value && 'object' in value && Array.isArray(value.cells)
+    if (isRow) return { ...value, cells: (value.cells as unknown[]).map(ageOr(walk)), object: walk(value.object) }
     const entries = Object.entries(value).filter(([key]) => !chosen.has(key) && !(isColumn && key === 'description'))
     return Object.fromEntries(entries.map(([key, item]) => [key.replaceAll(name, '{{name}}'), walk(item)]))
   }
   return walk
 }
 
+const ageOr =
+  (walk: (value: unknown) => unknown) =>
+  (cell: unknown): unknown =>
+    typeof cell === 'string' && /^(\d+[smhd])+$/.test(cell) ? '<age>' : walk(cell)
+
 export interface Difference {
-  /** `status 422 -> 200`, `message`, `body` or `warning`. */
+  /** `status 422 -> 200`, `message`, `body`, `warning` or `more`. */
   class: string
   /** The first place that differs: theirs -> ours. */
   at: string
 }
 
-export function differenceOf(ours: Answer, theirs: Answer): Difference | undefined {
-  if (isDeepStrictEqual(ours, theirs)) return undefined
+export function differenceOf(our: Answer, their: Answer): Difference | undefined {
+  const [ours, theirs] = [inOrder(our), inOrder(their)]
+  if (isDeepStrictEqual(ours, { more: ours.more, ...theirs })) return undefined
   if (ours.status !== theirs.status) {
     return { class: `status ${theirs.status} -> ${ours.status}`, at: `${short(theirs, 230)} -> ${short(ours, 230)}` }
   }
   if (!isDeepStrictEqual(ours.body, theirs.body)) {
     return { class: ours.status >= 400 ? 'message' : 'body', at: firstDifference(ours.body, theirs.body) }
   }
+  if (isDeepStrictEqual(ours.warnings, theirs.warnings))
+    return { class: 'more', at: firstDifference(ours.more, theirs.more) }
   return { class: 'warning', at: `${short(theirs.warnings, 230)} -> ${short(ours.warnings, 230)}` }
+}
+
+/** A real server checks schemas of custom resources property by property, and maps of Go have no order. */
+function inOrder(answer: Answer): Answer {
+  const { causes, message } = (answer.body ?? {}) as { causes?: unknown[]; message?: string }
+  if (
+    !Array.isArray(causes) ||
+    causes.length < 2 ||
+    !/^(CustomResourceDefinition|\w+\.[\w{}-]+\.example\.com)\b/.test(message ?? '')
+  )
+    return answer
+  const sorted = causes.map((cause) => JSON.stringify(cause)).sort()
+  const words = message!.replace(/[[\]]/g, '').split(', ').sort()
+  return { ...answer, body: { ...(answer.body as object), causes: sorted, message: words } }
 }
 
 const short = (value: unknown, length: number): string =>

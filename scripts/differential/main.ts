@@ -1,21 +1,25 @@
 /**
  * Sends random requests to our API server and to a real one, and lists what they answer differently:
  *
- *     npm run differential -- --theirs KUBECONFIG --seed 1 [--count 6000] [--kind Pod] [--record 5]
+ *     npm run differential -- --theirs KUBECONFIG --seed 1 [--area objects,custom] [--count 600] [--record 5]
  *
- * A difference is a line of JSON; the summary follows. `--record N` shrinks up to N differences of each class and place
- * and adds them, with the real server's answers, to test/golden/differential/cases.json. `--cases FILE` adds the cases
- * of a file there, which are a list of a name and steps each.
+ * Each area (`areas/`) makes as many cases as `--count` says. A difference is a line of JSON; the summary follows.
+ * `--record N` shrinks up to N differences of each class and place and adds them, with the real server's answers, to
+ * test/golden/differential/cases.json. `--cases FILE` adds the cases of a file there, which are a list of a name and
+ * steps each. `--only SEED` plays one case of the area and prints all answers.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { Random } from '../../test/fuzz/random.ts'
+import { areas } from './areas/index.ts'
+import { Generator } from './areas/objects.ts'
 import { readBases } from './bases.ts'
-import type { Answer, Case, Recorded } from './case.ts'
-import { answerOf, type Difference, differenceOf } from './compare.ts'
-import { Generator } from './generate.ts'
-import { Player } from './player.ts'
+import type { Case, Recorded } from './case.ts'
+import { type Difference, differenceOf } from './compare.ts'
+import { inLanes } from './lanes.ts'
 import { ourServer, theirServer } from './servers.ts'
+import { Session } from './session.ts'
 import { keyOf, shrink } from './shrink.ts'
 import { Summary } from './summary.ts'
 
@@ -25,81 +29,96 @@ const { values } = parseArgs({
   options: {
     theirs: { type: 'string' },
     seed: { type: 'string', default: '1' },
+    area: { type: 'string' },
     count: { type: 'string', default: '6000' },
     kind: { type: 'string' },
     record: { type: 'string', default: '0' },
     cases: { type: 'string' },
+    only: { type: 'string' },
   },
 })
 if (!values.theirs) throw new Error('--theirs KUBECONFIG is missing: it names the real server')
 
 const kinds = readBases(join(golden, 'api'))
 if (values.kind) for (const kind of [...kinds.keys()]) if (kind !== values.kind) kinds.delete(kind)
-const generator = new Generator(kinds)
+const objects = new Generator(kinds)
+const makers: Record<string, (seed: number) => Case> = { objects: (seed) => objects.make(seed) }
+for (const [name, make] of Object.entries(areas)) makers[name] = (seed) => make(new Random(seed))
+const chosen = values.area?.split(',') ?? Object.keys(makers)
+for (const area of chosen) if (!makers[area]) throw new Error(`unknown area "${area}": use ${Object.keys(makers)}`)
+
 const [ours, theirs] = [await ourServer(), await theirServer(values.theirs)]
-const players = [new Player(ours.send), new Player(theirs.send)] as const
-const run = Date.now().toString(36).slice(-4)
-let plays = 0
-
-interface Played {
-  ours: Answer[]
-  theirs: Answer[]
-}
-async function play(asked: Pick<Case, 'steps'>): Promise<Played> {
-  const name = `d${run}-${plays++}`
-  const [ours, theirs] = await Promise.all(players.map((player) => player.play(asked, name)))
-  const normalized = (answers: typeof ours): Answer[] => answers!.map((answer) => answerOf(answer, name))
-  return { ours: normalized(ours), theirs: normalized(theirs) }
-}
-
-const differencesOf = ({ ours, theirs }: Played): (Difference | undefined)[] =>
-  ours.map((answer, index) => differenceOf(answer, theirs[index]!))
+const session = new Session(ours, theirs)
+const summary = new Summary()
+const recorded = new Map<string, number>()
 
 async function record(found: Case, place: number, difference: Difference): Promise<void> {
   const asked = { ...found, steps: found.steps.slice(0, place + 1) }
-  const differ = async (tried: Case): Promise<Difference | undefined> => differencesOf(await play(tried)).at(-1)
-  const smallest = await shrink(asked, difference, differ)
+  const smallest = await shrink(asked, difference, (tried) => session.differenceAtEnd(tried))
   await keep(`${found.kind}: ${found.operation} ${found.what}: ${difference.class}`, smallest)
 }
 
 /** Adds a case with the real server's answers to the recordings. */
 async function keep(name: string, asked: Pick<Case, 'steps'>): Promise<void> {
-  const { ours, theirs } = await play(asked)
-  for (const difference of differencesOf({ ours, theirs })) if (difference) console.log(`${name}: ${difference.at}`)
+  const { ours, theirs } = await session.play(asked)
+  for (const [place, answer] of ours.entries()) {
+    const difference = differenceOf(answer, theirs[place]!)
+    if (difference) console.log(`${name}: ${difference.at}`)
+  }
   const steps = asked.steps.map((step, index) => ({ ...step, answer: theirs[index]! }))
   const known = JSON.parse(readFileSync(recordings, 'utf8')) as Recorded[]
   known.push({ name, steps })
   writeFileSync(recordings, `[\n${known.map((scenario) => JSON.stringify(scenario)).join(',\n')}\n]\n`)
 }
 
-const summary = new Summary()
-const recorded = new Map<string, number>()
+async function run(area: string, seed: number): Promise<void> {
+  const asked = makers[area]!(seed)
+  const { kind, operation, what } = asked
+  let step = 0
+  try {
+    for await (const found of session.compare(asked)) {
+      summary.add(area, kind, found)
+      if (found === 'unstable') console.log(JSON.stringify({ area, seed, kind, operation, what, step, unstable: true }))
+      else if (found) {
+        const request = `${asked.steps[step]!.method} ${asked.steps[step]!.path}`
+        console.log(JSON.stringify({ area, seed, kind, operation, what, step, request, ...found }))
+        const key = `${kind} ${keyOf(found)}`
+        const times = recorded.get(key) ?? 0
+        recorded.set(key, times + 1)
+        if (times < Number(values.record)) await record(asked, step, found)
+      }
+      step++
+    }
+  } catch (error) {
+    // A real server that panics ends the connection.
+    console.log(JSON.stringify({ area, seed, kind, what, step, skipped: `${error}` }))
+  }
+}
+
+async function show(asked: Case): Promise<void> {
+  const { ours, theirs } = await session.play(asked)
+  for (const [place, { answer: _, ...step }] of (asked.steps as Recorded['steps']).entries()) {
+    const [our, their] = [ours[place]!, theirs[place]!]
+    console.log(JSON.stringify(step))
+    console.log(`   theirs ${JSON.stringify(their)}`)
+    if (differenceOf(our, their)) console.log(`** ours   ${JSON.stringify(our)}`)
+  }
+}
+
 try {
   const given = values.cases ? (JSON.parse(readFileSync(values.cases, 'utf8')) as Recorded[]) : []
   for (const { name, steps } of given) await keep(name, { steps })
   const first = Number(values.seed) * 1_000_000
-  for (let index = 0; index < (values.cases ? 0 : Number(values.count)); index++) {
-    const asked = generator.make(first + index)
-    const played = await play(asked).catch((error: NodeJS.ErrnoException) => {
-      // A real server that panics ends the connection.
-      if (error.code !== 'ECONNRESET') throw error
-      console.log(JSON.stringify({ seed: first + index, kind: asked.kind, skipped: 'the connection was reset' }))
-    })
-    if (!played) continue
-    for (const [place, difference] of differencesOf(played).entries()) {
-      summary.add(asked.kind, difference)
-      if (!difference) continue
-      const { kind, operation, what } = asked
-      console.log(JSON.stringify({ seed: first + index, kind, operation, what, step: place, ...difference }))
-      const key = `${kind} ${keyOf(difference)}`
-      const times = recorded.get(key) ?? 0
-      recorded.set(key, times + 1)
-      if (times < Number(values.record)) await record(asked, place, difference)
-      break
+  if (values.only) await show(makers[chosen[0]!]!(Number(values.only)))
+  else if (!values.cases) {
+    for (const area of chosen) {
+      // Objects share a namespace, where a quota or a policy of one case would change the next.
+      const lanes = area === 'objects' ? 1 : 6
+      await inLanes(lanes, Number(values.count), (index) => run(area, first + index))
     }
   }
 } finally {
-  console.log(summary.text())
+  if (!values.only) console.log(summary.text())
   await ours.close()
   await theirs.close()
 }

@@ -1,15 +1,18 @@
 /** The two servers that are asked: ours in this process, and a real one that a kubeconfig names. */
 import { readFileSync } from 'node:fs'
-import { Agent } from 'node:https'
+import { Agent, request } from 'node:https'
+import { setTimeout as wait } from 'node:timers/promises'
 import { load } from 'js-yaml'
 import { pino } from 'pino'
+import { decodeProtobuf } from '../../apiserver/protobuf/decode.ts'
 import { startLoopSet } from '../../controllers/loop-set.ts'
 import { startFlowSchemaController } from '../../controllers/server-objects/flow-schemas.ts'
+import { toJson } from '../../shared/api/json/exact-json.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { startTestApiServer } from '../../test/harness/api-server.ts'
 import { httpsExchange } from '../../test/harness/https-exchange.ts'
 import { namespace } from './bases.ts'
-import type { Received, Send } from './player.ts'
+import type { Opened, Received, Sent, Server } from './player.ts'
 
 interface Kubeconfig {
   clusters: [{ cluster: { server: string; 'certificate-authority-data': string } }]
@@ -22,8 +25,7 @@ interface Identity {
   key: string | Buffer
 }
 
-export interface Target {
-  send: Send
+export interface Target extends Server {
   close(): Promise<void>
 }
 
@@ -59,26 +61,61 @@ export async function ourServer(): Promise<Target> {
 }
 
 /** Sends requests to the server at the URL, with the identity of the agent. */
-export function sendTo(url: string, agent: Agent): Send {
+export function serverAt(url: string, agent: Agent): Server {
   const { hostname, port } = new URL(url)
-  return async ({ method, path, headers, body }) => {
-    const exchange = () => httpsExchange({ agent, hostname, port, method, path, headers }, body)
+  const send = async ({ method, path, headers, body }: Sent): Promise<Received> => {
+    const signal = AbortSignal.timeout(patienceMs)
+    const exchange = () => httpsExchange({ agent, hostname, port, method, path, headers, signal }, body)
     // A server may end an idle connection in the moment in which it is used again.
     const answer = await exchange().catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNRESET') return exchange()
       throw error
     })
-    const text = answer.bytes.toString('utf8')
-    return { status: answer.status, body: parsed(text), warnings: warningsOf(answer.headers.warning) }
+    const { warning, 'content-type': type } = answer.headers
+    return { status: answer.status, body: bodyOf(answer.bytes), warnings: warningsOf(warning), type: String(type) }
   }
+  return { send, open: (sent) => openStream({ agent, hostname, port }, sent) }
+}
+
+/** How long an answer may take. */
+const patienceMs = 20_000
+/** How long a stream may be quiet at its end. */
+const quietMs = 400
+/** The last event that a case waits for. */
+const lastEvent = /"name": ?"end"/
+
+/** Resolves with the head of the answer; what follows is collected meanwhile. */
+function openStream(to: { agent: Agent; hostname: string; port: string }, sent: Sent): Promise<Opened> {
+  const { method, path, headers } = sent
+  return new Promise((resolve, reject) => {
+    const asked = request({ ...to, method, path, headers }, (response) => {
+      let text = ''
+      const closed = new Promise<void>((resolve) => response.on('close', resolve).on('error', () => {}))
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk
+      })
+      resolve(async () => {
+        for (let seen = -1; !lastEvent.test(text) && seen < text.length; ) {
+          seen = text.length
+          if ((await Promise.race([closed, wait(quietMs, 'quiet')])) !== 'quiet') break
+        }
+        asked.destroy()
+        const status = response.statusCode ?? 0
+        const body = status === 200 ? text.split('\n').filter(Boolean).map(parsed) : parsed(text)
+        return { status, body, warnings: warningsOf(response.headers.warning), type: response.headers['content-type'] }
+      })
+    })
+    asked.on('error', reject)
+    asked.end(sent.body)
+  })
 }
 
 async function targetOf(url: string, identity: Identity, end: () => Promise<void>): Promise<Target> {
   const agent = new Agent({ keepAlive: true, ...identity })
-  const send = sendTo(url, agent)
-  await prepare(send)
+  const server = serverAt(url, agent)
+  await prepare(server)
   return {
-    send,
+    ...server,
     async close() {
       agent.destroy()
       await end()
@@ -87,13 +124,35 @@ async function targetOf(url: string, identity: Identity, end: () => Promise<void
 }
 
 /** Makes the namespace of the cases and its service account, which a controller makes elsewhere. */
-export async function prepare(send: Send): Promise<void> {
+export async function prepare({ send }: Server): Promise<void> {
   const headers = { 'content-type': 'application/json', 'user-agent': 'differential/1' }
   const make = (path: string, body: object): Promise<Received> =>
     send({ method: 'POST', path, headers, body: JSON.stringify(body) })
   await make('/api/v1/namespaces', { metadata: { name: namespace } })
   await make(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'default' } })
 }
+
+const protobufPrefix = Buffer.from('k8s\0')
+
+/** Shows objects in protobuf as JSON, without what is empty: Go writes empty fields and reads absent ones as empty. */
+function bodyOf(bytes: Buffer): unknown {
+  if (!bytes.subarray(0, 4).equals(protobufPrefix)) return parsed(bytes.toString('utf8'))
+  try {
+    return withoutEmpty(JSON.parse(toJson(decodeProtobuf(bytes))))
+  } catch (error) {
+    return `${error}`
+  }
+}
+
+function withoutEmpty(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutEmpty)
+  if (typeof value !== 'object' || value === null) return value
+  const left = Object.entries(value).map(([key, inner]) => [key, withoutEmpty(inner)] as const)
+  return Object.fromEntries(left.filter(([, inner]) => !isEmpty(inner)))
+}
+
+const isEmpty = (value: unknown): boolean =>
+  !value || (typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length === 0)
 
 function parsed(text: string): unknown {
   try {

@@ -10,7 +10,7 @@ export type Differ = (tried: Case) => Promise<Difference | undefined>
 /** How many requests one case may cost. */
 const maxTries = 400
 
-/** Leaves away fields and items, the largest first, as long as the class and the place of the difference stay. */
+/** Leaves away requests, parameters and fields, as long as the class and the place of the difference stay. */
 export async function shrink(found: Case, difference: Difference, differ: Differ): Promise<Case> {
   const wanted = keyOf(difference)
   let smallest = found
@@ -31,8 +31,34 @@ export async function shrink(found: Case, difference: Difference, differ: Differ
 
 export const keyOf = ({ class: kind, at }: Difference): string => `${kind} ${at.split(':')[0]!.replace(/ at \d+$/, '')}`
 
-/** Yields the case without one field, first in all bodies that have it, then in one body alone. */
 function* smallerThan(known: Case): Generator<Case> {
+  yield* withoutStep(known)
+  yield* withoutParameter(known)
+  yield* withoutField(known)
+}
+
+/** Yields the case without one of its requests but the last one. */
+function* withoutStep(known: Case): Generator<Case> {
+  for (const index of known.steps.keys())
+    if (index < known.steps.length - 1) yield { ...known, steps: known.steps.toSpliced(index, 1) }
+}
+
+function* withoutParameter(known: Case): Generator<Case> {
+  for (const [index, step] of known.steps.entries()) {
+    const [path, query] = step.path.split('?') as [string, string?]
+    const parameters = query?.split('&') ?? []
+    for (const place of parameters.keys()) {
+      const left = parameters.toSpliced(place, 1)
+      const smaller = { ...step, path: left.length > 0 ? `${path}?${left.join('&')}` : path }
+      yield { ...known, steps: known.steps.with(index, smaller) }
+    }
+    const { accept: _, ...plain } = step
+    if (step.accept) yield { ...known, steps: known.steps.with(index, plain) }
+  }
+}
+
+/** Yields the case without one field, first in all bodies that have it, then in one body alone. */
+function* withoutField(known: Case): Generator<Case> {
   const bodies = known.steps.map(({ body }) => body)
   const unique = new Map<string, Path>()
   for (const body of bodies) for (const path of pathsOf(body)) unique.set(JSON.stringify(path), path)

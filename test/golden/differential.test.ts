@@ -10,7 +10,7 @@ import { namespace } from '../../scripts/differential/bases.ts'
 import type { Recorded } from '../../scripts/differential/case.ts'
 import { answerOf, differenceOf } from '../../scripts/differential/compare.ts'
 import { Player } from '../../scripts/differential/player.ts'
-import { prepare, sendTo } from '../../scripts/differential/servers.ts'
+import { prepare, serverAt } from '../../scripts/differential/servers.ts'
 import { startTestApiServer } from '../harness/api-server.ts'
 
 const cases = JSON.parse(
@@ -21,9 +21,9 @@ t.test(`recorded requests in the namespace ${namespace}`, async (t) => {
   const server = await startTestApiServer(t)
   const agent = new Agent({ keepAlive: true, ...server.tls })
   t.teardown(() => agent.destroy())
-  const send = sendTo(`https://127.0.0.1:${server.port}`, agent)
-  await prepare(send)
-  const player = new Player(send)
+  const target = serverAt(`https://127.0.0.1:${server.port}`, agent)
+  await prepare(target)
+  const player = new Player(target)
   for (const [index, { name, steps }] of cases.entries()) {
     const object = `recorded-${index}`
     const answers = await player.play({ steps }, object)

@@ -1,8 +1,8 @@
 /** Makes a case from a seed: an object of a recording, changed in odd ways, and the requests that send it. */
-import { Random } from '../../test/fuzz/random.ts'
-import type { Base } from './bases.ts'
-import type { Case, Step } from './case.ts'
-import { mutate, oddValue, oddValues, type Path, pathsOf } from './mutate.ts'
+import { Random } from '../../../test/fuzz/random.ts'
+import type { Base } from '../bases.ts'
+import type { Case, Step } from '../case.ts'
+import { mutate, oddValue, oddValues, type Path, pathsOf } from '../mutate.ts'
 
 const operations = ['create', 'create', 'create', 'put', 'merge', 'strategic', 'json', 'apply', 'status'] as const
 export type Operation = (typeof operations)[number]
