@@ -67,9 +67,9 @@ function temporary(prefix: string): string {
 /** The folder of the package that is built of these sources; goes when this process ends. */
 export function packageIn(sources: string): string {
   const made = temporary('kubestage-package-')
-  execFileSync(process.execPath, [join(sources, 'scripts/build/main.ts'), join(made, 'dist')], {
+  // The command of the commit's own package.json: its file had another name once.
+  execFileSync('npm', ['run', '--silent', 'build', '--', join(made, 'dist')], {
     cwd: sources,
-    env: { ...process.env, PATH: `${join(sources, 'node_modules/.bin')}:${process.env.PATH}` },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   for (const shipped of ['bin', 'package.json'])
