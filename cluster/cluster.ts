@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NamedPlugin } from '../apiserver/http/plugins/plugin.ts'
-import { makeRoom } from '../apiserver/storage/open-storage.ts'
+import { makeRoom, type StorageChoice } from '../apiserver/storage/open-storage.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { createMovableClock, type MovableClock } from '../shared/clock/movable-clock.ts'
 import { scaledClock } from '../shared/clock/scaled-clock.ts'
@@ -98,7 +98,7 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
   if (etcd) deferEnd(() => etcd.stop())
   const { url, client, instruments, inject, record, nodeClient, close } = await startControlPlane({
     ...settings,
-    ...etcd?.access,
+    ...(etcd?.access ?? offered(state, settings)),
     controllers: options.controllers ?? settings.controllers,
     ...(settings.network === 'pod' && podNetworkOf(settings)),
     plugins: options.plugins,
@@ -193,13 +193,31 @@ async function ownEtcd(state: StateDirectory, options: ClusterOptions): Promise<
 /** Where more than one is wanted. */
 async function otherServers(
   state: StateDirectory,
-  options: ClusterOptions & { pki: ClusterPki; url: string; timeOriginMs: number; etcd: LocalEtcd | undefined },
+  options: ClusterOptions & {
+    pki: ClusterPki
+    url: string
+    timeOriginMs: number
+    etcd: LocalEtcd | undefined
+  },
 ): Promise<ApiServers | undefined> {
   const { settings, etcd } = options
   if (settings.apiservers === 1) return undefined
   const { ApiServers } = await import('./supervisor/api-servers.ts')
-  return ApiServers.start({ ...settings, ...etcd?.access, ...options, state, onStart: options.onKubelet })
+  const { offerAt } = offered(state, settings)
+  const storage: StorageChoice = offerAt ? { engine: 'shared', path: offerAt } : settings.storage
+  return ApiServers.start({
+    ...settings,
+    storage,
+    ...etcd?.access,
+    ...options,
+    state,
+    onStart: options.onKubelet,
+  })
 }
+
+/** Where the first server offers the store that it holds in memory or in a file. */
+const offered = ({ root }: StateDirectory, { apiservers, storage }: ClusterSettings): { offerAt?: string } =>
+  apiservers > 1 && storage.engine !== 'etcd' ? { offerAt: join(root, 'apiservers', 'store.sock') } : {}
 
 function fateOf(
   { settings, guardian, killsPods }: ClusterOptions,

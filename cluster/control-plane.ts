@@ -61,6 +61,8 @@ export interface ControlPlaneOptions
   storage?: StorageChoice
   /** Sets the prefix of the keys in etcd; /registry by default. */
   etcdPrefix?: string
+  /** Path of a Unix socket at which other API servers of this machine reach a store in memory or in a file. */
+  offerAt?: string
   /** URL of the API server for machines that join the cluster, in cluster-info. Default: the one it listens on. */
   joinUrl?: string
   /** Holds the address of all API servers together; by default that of the first of them. */
@@ -197,7 +199,7 @@ async function openFor(options: ControlPlaneOptions): Promise<Storage> {
     options.onTrouble?.(line)
   }
   const opened = await openStorage(storage, { ...options, onRoom: (isFull) => tellRoom(options, isFull), onTrouble })
-  if (storage.engine !== 'etcd') return opened
+  if (!opened.catchUp) return opened
   try {
     await checkClusterCa(opened, pki.ca.cert)
     return opened

@@ -52,7 +52,7 @@ export const clusterOptions = {
   }),
   apiservers: option(wholeNumber({ min: 1, max: 9, placeholder: 'COUNT' }), {
     default: 1,
-    help: 'API servers on one etcd, each in a process of its own; more than one need --storage etcd or etcd:URL',
+    help: 'API servers of this machine, each in a process of its own; they share one store',
   }),
   scheduler: option(flag, { default: true, help: 'Run the scheduler; without it pods stay Pending' }),
   ...electionOptions,

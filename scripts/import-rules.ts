@@ -247,6 +247,7 @@ export const satellites: readonly Satellite[] = [
     folders: ['apiserver/storage/etcd/'],
     roots: ['apiserver/storage/open-storage.ts', 'apiserver/storage/copy/', 'cluster/supervisor/local-etcd.ts'],
   },
+  { name: 'the shared store', folders: ['apiserver/storage/shared/'], roots: ['apiserver/storage/open-storage.ts'] },
   { name: 'the election', folders: ['controllers/leader-election/'], roots: ['controllers/elected.ts'] },
 ]
 

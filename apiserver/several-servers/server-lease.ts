@@ -6,7 +6,7 @@ import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { toMicroTime, toTime } from '../../shared/clock/timestamp.ts'
 import type { Logger } from '../../shared/log/log.ts'
 import { encodeObject } from '../kind/index.ts'
-import { objectKey } from '../registry/index.ts'
+import { objectKey, startExpiry } from '../registry/index.ts'
 import type { Storage, StorageWatch } from '../storage/engine.ts'
 
 const leases = { group: 'coordination.k8s.io', plural: 'leases' }
@@ -36,6 +36,7 @@ export class ServerLease {
   readonly #object: KubeObject
   readonly #others = new Set<string>()
   readonly #watch: StorageWatch
+  readonly #expiry: { close(): void }
   #timer: Timer | undefined
   #isClosed = false
 
@@ -55,7 +56,7 @@ export class ServerLease {
         for (const { key, type } of events) this.#learn(key, type === 'put')
       },
     })
-    storage.expire?.({ prefix, ttlMs })
+    this.#expiry = startExpiry({ storage, clock: clock.machine, prefix, ttlMs })
   }
 
   /** Resolves when the others can know of this one. */
@@ -74,6 +75,7 @@ export class ServerLease {
     this.#isClosed = true
     this.#timer?.cancel()
     this.#watch.close()
+    this.#expiry.close()
     await this.#storage.delete({ key: this.#key }).catch(() => {}) // it expires by itself
   }
 

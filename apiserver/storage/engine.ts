@@ -2,5 +2,6 @@
 export type { EventLogLimits } from './event-log.ts'
 export { checkFence, type Fence, FencedError } from './fence.ts'
 export type { EtcdFiles, OpenOptions } from './open-options.ts'
+export { RevisionWaiters } from './revision-waiters.ts'
 export * from './storage.ts'
 export { type Change, defaultHistory, StoreState } from './store-state.ts'

@@ -5,11 +5,13 @@ import { defaultHistory, StoreState } from './store-state.ts'
 
 export interface MemoryStorageOptions {
   history?: EventLogLimits
+  /** Receives the revision of each write before anyone is told of the write. */
+  publish?(revision: number): void
 }
 
 /** The store of a process that forgets everything when it ends: nothing is quicker, and nothing is left behind. */
-export function createMemoryStorage({ history = defaultHistory }: MemoryStorageOptions = {}): Storage {
-  const state = new StoreState(history)
+export function createMemoryStorage({ history = defaultHistory, publish }: MemoryStorageOptions = {}): Storage {
+  const state = new StoreState(history, 1, publish)
   return {
     revision: () => state.revision,
     oldestRevision: () => state.oldestRevision,

@@ -16,4 +16,6 @@ export interface OpenOptions extends EtcdFiles {
   onTrouble?(line: string): void
   /** Sets the prefix; /registry by default. */
   etcdPrefix?: string
+  /** Path of a Unix socket at which other API servers of this machine reach a store in memory or in a file. */
+  offerAt?: string
 }

@@ -28,8 +28,14 @@ export class StoreState {
   readonly #watches = new Map<string, Set<WatchOptions>>()
   #revision: number
 
-  /** `oldest`: the revision from which on everything is known. */
-  constructor(history: EventLogLimits, oldest = 1) {
+  readonly #publish: ((revision: number) => void) | undefined
+
+  /**
+   * `oldest`: the revision from which on everything is known. `publish` receives the revision of each write before
+   * anyone is told of the write.
+   */
+  constructor(history: EventLogLimits, oldest = 1, publish?: (revision: number) => void) {
+    this.#publish = publish
     this.#log = new EventLog<StorageEvent>(history, oldest, sizeOf)
     this.#revision = oldest
   }
@@ -73,6 +79,7 @@ export class StoreState {
   /** Makes writes true, in the order of their revisions, and tells the watches. */
   apply(changes: readonly Change[]): void {
     const events = changes.map((change) => this.#take(change))
+    this.#publish?.(this.#revision)
     const resources = events.length === 1 ? [resourceOf(events[0]!.key)] : resourcesOf(events)
     for (const resource of resources) this.#tell(resource, events)
     if (!resources.includes('')) this.#tell('', events)

@@ -13,7 +13,7 @@ import { checkOptions } from '../../kubelet/check-options.ts'
 import type { Node } from '../../shared/api/types.ts'
 import { nodes } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
-import { ConfigError, UsageError } from '../../shared/config/option.ts'
+import { ConfigError } from '../../shared/config/option.ts'
 import { limitsThatAreLow } from '../../shared/limits/low-limits.ts'
 import { collectAlone } from '../../shared/memory/collect-alone.ts'
 import { settle } from '../../shared/memory/settle.ts'
@@ -42,7 +42,6 @@ export default command({
     const values = { ...given, nodes: nodeCount(given, origins.nodes !== 'default') }
     checkOptions(values)
     nodeNames(values)
-    checkApiServers(values)
     if (!detach) reportLimits()
     checkNotRestarting(values.stateDir)
     await writingState(values.stateDir, () => checkNobodyElse(values.stateDir))
@@ -94,14 +93,6 @@ export default command({
     return await Promise.race([stopped, again.then(() => atOnce(cluster))])
   },
 })
-
-/** Other engines have one process. */
-function checkApiServers({ apiservers, storage }: ClusterSettings): void {
-  if (apiservers === 1 || storage.engine === 'etcd') return
-  throw new UsageError(
-    `--apiservers ${apiservers}: several API servers share an etcd; pass --storage etcd, which starts one, or --storage etcd:https://HOST:PORT`,
-  )
-}
 
 /** The output may be for a program. */
 async function sayPage(stateDir: string, { ui, uiActions }: { ui: boolean; uiActions: boolean }): Promise<void> {

@@ -34,7 +34,7 @@ export interface ApiServersOptions {
   settings: ClusterSettings
   state: Pick<StateDirectory, 'root' | 'logs' | 'pki'>
   pki: ClusterPki
-  /** The etcd that all API servers use. */
+  /** The etcd that all API servers use, or the store that this process offers. */
   storage: StorageChoice
   etcdCafile?: string
   etcdCertfile?: string
@@ -57,7 +57,7 @@ export interface OtherServer {
 }
 
 /**
- * Keeps the API servers besides the one in this process, each a `kubestage apiserver` on the same etcd. A server that
+ * Keeps the API servers besides the one in this process, each a `kubestage apiserver` on the same store. A server that
  * ends is started again. If this process has a guardian, the servers outlive it, and the next process takes them over.
  */
 export class ApiServers {

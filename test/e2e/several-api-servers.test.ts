@@ -10,7 +10,7 @@ import type { Deployment } from '../../shared/api/workloads/workloads.ts'
 import { configMaps, deployments, pods, terminations } from '../../shared/client/resources.ts'
 import { createRestClient, type ServerClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
-import { cli, startCommand, startTestCluster, type TestCluster } from '../harness/cluster.ts'
+import { cli, startTestCluster, type TestCluster } from '../harness/cluster.ts'
 import { etcdPrograms, noEtcd } from '../harness/etcd.ts'
 import { findKubectls, kubectlSays } from '../harness/kubectl.ts'
 import { killIfThere, processesWith, serversOf } from '../harness/processes.ts'
@@ -49,13 +49,6 @@ interface Told {
   otherServers: { url: string; pid?: number }[]
 }
 const told = (stateDir: string): Told => JSON.parse(readFileSync(join(stateDir, 'running.json'), 'utf8'))
-
-t.test('several API servers need etcd', async (t) => {
-  const folder = scratchFolder(t, 'none')
-  const up = startCommand(t, ['up', '--port=0', '--nodes=0', '--apiservers=2', `--state-dir=${folder}`])
-  t.equal(await up.ended, 2)
-  t.match(up.output(), /--apiservers 2: several API servers share an etcd; pass --storage etcd, which starts one/)
-})
 
 t.test('two API servers on an etcd of their own', async (t) => {
   if (etcdPrograms().length === 0) return skipOrFail(t, noEtcd)

@@ -4,7 +4,7 @@ import { UsageError } from '../../../shared/config/option.ts'
 import { parseStorage, type StorageChoice, showStorage } from '../open-storage.ts'
 
 /** Where objects can be copied from and to: engines whose objects stay, and files of `kubestage snapshot`. */
-export type CopyPlace = Exclude<StorageChoice, { engine: 'memory' }> | { engine: 'snapshot'; file: string }
+export type CopyPlace = Exclude<StorageChoice, { engine: 'memory' | 'shared' }> | { engine: 'snapshot'; file: string }
 
 export const placeForms = 'snapshot:FILE, sqlite:PATH or etcd:https://HOST:PORT[,…]'
 
@@ -13,7 +13,7 @@ export function parsePlace(text: string): CopyPlace {
   const [, file] = /^snapshot:(.+)$/.exec(text) ?? []
   if (file !== undefined) return { engine: 'snapshot', file }
   const choice = /^(sqlite|etcd):/.test(text) ? choiceOf(text) : undefined
-  if (choice && choice.engine !== 'memory') return choice
+  if (choice?.engine === 'sqlite' || choice?.engine === 'etcd') return choice
   const remedy =
     text === 'memory' ? '; what is in memory is copied from a file of kubestage snapshot, and by kubestage restore' : ''
   throw new UsageError(`${JSON.stringify(text)} must be ${placeForms}${remedy}`)

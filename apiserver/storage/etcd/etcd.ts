@@ -16,6 +16,7 @@ import {
   type ListOptions,
   type ListResult,
   type PutOptions,
+  RevisionWaiters,
   type Storage,
   StorageFullError,
   StorageUnavailableError,
@@ -34,7 +35,6 @@ import { foreign, isForeign, rangeOf, readPast, readRange } from './load.ts'
 import type { Draft, Message } from './messages.ts'
 import { checkAbove, checkBelow } from './neighbours.ts'
 import { isCompacted, startError, storageError } from './reasons.ts'
-import { RevisionWaiters } from './revision-waiters.ts'
 import { checkVersion, tellsProgress } from './version.ts'
 
 export interface EtcdStorageOptions extends EtcdClientOptions {

@@ -15,6 +15,8 @@ export interface SqliteStorageOptions {
   history?: EventLogLimits
   /** Runs when the disk is full, and when there is room again. */
   onRoom?(isFull: boolean): void
+  /** Receives the revision of each write before anyone is told of the write. */
+  publish?(revision: number): void
 }
 
 /** A write that is on its way to the disk. */
@@ -36,18 +38,21 @@ const workerFile = join(import.meta.dirname, `worker${extname(import.meta.filena
  * with one sentence when the file cannot be used.
  */
 export async function openSqliteStorage(options: SqliteStorageOptions): Promise<Storage> {
-  const { file, history = defaultHistory, onRoom = () => {} } = options
+  const { file, onRoom = () => {} } = options
   const worker = new Worker(workerFile, { workerData: { file: resolve(file) } })
-  const state = await readState(worker, file, history)
+  const state = await readState(worker, options)
   return new SqliteStorage({ file, worker, state, onRoom })
 }
 
-async function readState(worker: Worker, file: string, history: EventLogLimits): Promise<StoreState> {
+async function readState(
+  worker: Worker,
+  { file, history = defaultHistory, publish }: SqliteStorageOptions,
+): Promise<StoreState> {
   const opened = Promise.withResolvers<StoreState>()
   let state: StoreState | undefined
   const receive = (report: Report): void => {
     if (report.type === 'entries') {
-      state ??= new StoreState(history, report.oldest)
+      state ??= new StoreState(history, report.oldest, publish)
       for (const entry of report.entries) {
         noteStored(entry.value ?? '')
         state.restore(entry)

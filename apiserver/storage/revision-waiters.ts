@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../../../shared/clock/clock.ts'
-import { StorageUnavailableError } from '../engine.ts'
+import type { Clock, Timer } from '../../shared/clock/clock.ts'
+import { StorageUnavailableError } from './storage.ts'
 
 interface Waiter {
   revision: number
@@ -7,7 +7,7 @@ interface Waiter {
   reject(error: Error): void
 }
 
-/** How long the event of a write may take before etcd is asked for it. */
+/** How long the event of a write may take before the store is asked for it. */
 const nudgeMs = 100
 
 /** Calls that wait for the feed to reach a revision. */
@@ -18,8 +18,8 @@ export class RevisionWaiters {
   #waiters: Waiter[] = []
   #timer: Timer | undefined
 
-  /** `nudge`: asks etcd to say how far it is; called again and again while someone waits. */
-  constructor(clock: Clock, { patienceMs, nudge }: { patienceMs: number; nudge(): void }) {
+  /** `nudge`: asks the store to say how far it is; called again and again while someone waits. */
+  constructor(clock: Clock, { patienceMs, nudge = () => {} }: { patienceMs: number; nudge?(): void }) {
     this.#clock = clock
     this.#patienceMs = patienceMs
     this.#nudge = nudge
