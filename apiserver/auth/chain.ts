@@ -46,7 +46,7 @@ export function decide(
   start = 0,
   reasons: readonly string[] = [],
 ): Decision | Promise<Decision> {
-  const told = [...reasons]
+  let told = reasons
   for (let index = start; index < authorizers.length; index++) {
     const decision = authorizers[index]!.authorize(attributes)
     if (decision instanceof Promise) {
@@ -57,7 +57,7 @@ export function decide(
       )
     }
     if (decision.verdict !== 'no opinion') return decision
-    if (decision.reason) told.push(decision.reason)
+    if (decision.reason) told = [...told, decision.reason]
   }
   return { verdict: 'no opinion', ...(told.length > 0 && { reason: told.join('\n') }) }
 }

@@ -113,23 +113,18 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance<Ser
   app.decorateReply('isObserved', plugins.length > 0)
   extension?.reportCutAnswers(app)
   extension?.noteSending(app)
-  app.addHook('onRequest', ({ raw }, reply, done) => {
-    if (!cors(raw, reply.raw)) done()
-  })
-  app.addHook(
-    'onRequest',
-    requestInfo({ watchdog, bodies: new Bodies(limits), limits: api.registry.limits, monotonicMs }),
-  )
-  if (options.freshness) app.addHook('onRequest', asHook(options.freshness))
-  app.addHook(
-    'onRequest',
-    asHook(authentication({ authenticators, authorizers, connections: options.connections, audit: options.audit })),
-  )
-  app.addHook('onRequest', asHook(instruments(api)))
-  app.addHook('onRequest', asHook(flowControl({ ...options, monotonicMs })))
-  app.addHook('onRequest', asHook(authorization(authorizers)))
-  app.addHook('onRequest', asHook(unreadAnswers(answers)))
-  app.addHook('onRequest', asHook(aggregated(options.aggregation, options.forward)))
+  const begin = requestInfo({ watchdog, bodies: new Bodies(limits), limits: api.registry.limits, monotonicMs })
+  const steps: Step[] = [
+    ...(options.freshness ? [options.freshness] : []),
+    authentication({ authenticators, authorizers, connections: options.connections, audit: options.audit }),
+    instruments(api),
+    flowControl({ ...options, monotonicMs }),
+    authorization(authorizers),
+    unreadAnswers(answers),
+    aggregated(options.aggregation, options.forward),
+  ]
+  const first = asHook((request, reply) => (cors(request.raw, reply.raw) ? undefined : begin(request, reply)), steps)
+  app.addHook('onRequest', first)
   app.setErrorHandler(createErrorHandler({ log: api.log, reports, maxCauseBytes: limits.maxStatusCauseBytes }))
   const explain = extension?.registerPlugins(app, options)
   app.register(kubernetes(options))

@@ -133,10 +133,10 @@ export function copyDecoded(object: KubeObject, isKept?: (member: string) => boo
  */
 export function shownParts(head: string, stored: StoredObject, revision = stored.revision): string[] {
   const metadata = revision === undefined ? '"metadata":{' : `"metadata":{"resourceVersion":"${revision}",`
-  const shown = [head + metadata]
-  if (!stored.parts) shown.push(stored.value)
-  else for (let index = 0; index < stored.parts.length; index++) shown.push(stored.parts[index]!)
-  shown[1] = shown[1]!.slice(beginning.length)
+  const { parts } = stored
+  const first = parts ? parts[0]! : stored.value
+  const shown = [head + metadata, first.slice(beginning.length)]
+  for (let index = 1; parts && index < parts.length; index++) shown.push(parts[index]!)
   return shown
 }
 

@@ -106,10 +106,18 @@ function lengthOf({ parts }: Body): number {
   return bytes
 }
 
+/** The length in characters, which is that in bytes if all of them are ASCII. */
+function charactersOf({ parts }: Body): number {
+  let characters = 0
+  for (const part of parts) characters += part.length
+  return characters
+}
+
 /** Parts that are bytes are shared with other answers, and sent without a copy. */
 export function sendAsIs({ request, reply }: Asked, body: Body): void {
   const { status, parts, headers } = body
-  headers['content-length'] = lengthOf(body)
+  const length = lengthOf(body)
+  headers['content-length'] = length
   if (request.method === 'HEAD') return void reply.code(status).headers(headers).send()
   const first = parts[0]
   // Not as text: Fastify would add a charset to its type.
@@ -123,7 +131,9 @@ export function sendAsIs({ request, reply }: Asked, body: Body): void {
       .send(Buffer.concat(parts.map(bytesOf)))
   const response = takeOver(reply)
   response.writeHead(status, headers)
-  for (const part of parts) response.write(part)
+  // Of a text in latin1 it is known that each character is a byte.
+  const encoding = length === charactersOf(body) ? 'latin1' : 'utf8'
+  for (const part of parts) response.write(part, encoding)
   response.end()
 }
 

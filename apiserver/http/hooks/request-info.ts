@@ -1,4 +1,4 @@
-import type { FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { upgradeOf } from '../../../shared/http/upgrades.ts'
 import type { WorkLimits } from '../../work-limits.ts'
 import type { Bodies } from '../body/bodies.ts'
@@ -21,16 +21,17 @@ interface RequestInfoOptions {
 const paramsOf = ({ server, params }: FastifyRequest): RouteParams | undefined =>
   server.hasResources ? (params as RouteParams) : undefined
 
-/** Parses the URL in Kubernetes' grammar and makes the request's {@link Exchange}, which all later hooks need. */
+/** Parses the URL in Kubernetes' grammar and makes the request's {@link Exchange}, which all later steps need. */
 export const requestInfo =
-  ({ watchdog, bodies, limits, monotonicMs }: RequestInfoOptions): onRequestHookHandler =>
-  (request, reply, done) => {
+  ({ watchdog, bodies, limits, monotonicMs }: RequestInfoOptions) =>
+  (request: FastifyRequest, reply: FastifyReply): Exchange => {
     const { raw, originalUrl } = request
     const method = saidMethod(raw)
     const beganMs = monotonicMs()
     watchdog.begins(raw, beganMs)
     if (hasBody.has(method)) raw.once('end', () => watchdog.begins(raw))
     const info = parseRequestInfo(method, withReason(method, originalUrl), paramsOf(request))
-    request.exchange = new Exchange({ request: raw, reply, info, upgrade: upgradeOf(raw), beganMs, bodies, limits })
-    done()
+    const exchange = new Exchange({ request: raw, reply, info, upgrade: upgradeOf(raw), beganMs, bodies, limits })
+    request.exchange = exchange
+    return exchange
   }

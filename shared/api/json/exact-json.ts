@@ -8,7 +8,8 @@ const largeDigits = 16
 /** Matches the beginning of such an integer. A match within a string only costs a second look. */
 const largeNumber = /(?:^|[[:,\s])-?\d{16}/
 
-const isDigit = (code: number): boolean => code >= 48 && code <= 57
+const nine = 57
+const isDigit = (code: number): boolean => code >= 48 && code <= nine
 
 /**
  * Returns true if the text has this many digits in a row. It looks only at every sixteenth character: one of them is
@@ -16,7 +17,8 @@ const isDigit = (code: number): boolean => code >= 48 && code <= 57
  */
 function hasManyDigits(text: string): boolean {
   for (let at = largeDigits - 1; at < text.length; at += largeDigits) {
-    if (!isDigit(text.charCodeAt(at))) continue
+    const code = text.charCodeAt(at)
+    if (code > nine || !isDigit(code)) continue
     let from = at
     while (isDigit(text.charCodeAt(from - 1))) from--
     let to = at + 1

@@ -99,10 +99,11 @@ export class Http2Response extends EventEmitter {
   /** The head leaves with writeHead. */
   flushHeaders(): void {}
 
-  write(chunk: string | Uint8Array): boolean {
+  /** `encoding`: with `latin1` each character of a text is one byte, which then need not be found out. */
+  write(chunk: string | Uint8Array, encoding?: BufferEncoding): boolean {
     if (this.destroyed) return true
     if (!this.headersSent) this.writeHead(this.statusCode)
-    this.#append(chunk)
+    this.#append(chunk, encoding)
     this.#announce()
     this.writableNeedDrain ||= this.writableLength >= highWaterMark
     return !this.writableNeedDrain
@@ -167,9 +168,9 @@ export class Http2Response extends EventEmitter {
     this.#owner.ready(this.#streamId)
   }
 
-  #append(chunk: string | Uint8Array): void {
+  #append(chunk: string | Uint8Array, encoding?: BufferEncoding): void {
     if (chunk.length === 0) return
-    const part = typeof chunk === 'string' ? asChunk(chunk) : asBuffer(chunk)
+    const part = typeof chunk !== 'string' ? asBuffer(chunk) : encoding === 'latin1' ? chunk : asChunk(chunk)
     this.#chunks.push(part)
     this.writableLength += part.length
   }
