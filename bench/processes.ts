@@ -21,6 +21,11 @@ export interface Server {
   stop(): Promise<void>
 }
 
+export interface NodeServer extends Server {
+  /** CPU time of the thread that serves, without V8's own threads, which collect garbage and compile in bursts. */
+  mainThreadCpuMs(): number
+}
+
 const START_TIMEOUT_MS = 60_000
 
 /** What `npm start` and the launcher of an older Node give to V8, too. `npx kubestage` does not, nor is it good for large clusters. */
@@ -37,7 +42,7 @@ export async function startKubestage(options: {
   packageFolder?: string
   /** A program and its words that start the command. */
   before?: readonly string[]
-}): Promise<Server> {
+}): Promise<NodeServer> {
   const { stateDir, flags, profileDir, asNpx, packageFolder = builtPackage(), before = [] } = options
   const program = join(packageFolder, 'bin/kubestage.mjs')
   const startedMs = realClock.monotonic()
@@ -166,12 +171,13 @@ export function kubeletRss(stateDir: string): number {
 export function handle(
   children: readonly ChildProcess[],
   signal: NodeJS.Signals,
-): Pick<Server, 'rssMegabytes' | 'cpuMs' | 'stop'> {
+): Omit<NodeServer, 'target' | 'readyMs'> {
   const sum = (figure: (pid: number) => number): number =>
     children.reduce((total, { pid = 0 }) => total + figure(pid), 0)
   return {
     rssMegabytes: () => sum((pid) => descent(pid).reduce((total, one) => total + rssMegabytes(one), 0)),
     cpuMs: () => sum(cpuMs),
+    mainThreadCpuMs: () => sum((pid) => threadNanoseconds(pid, pid) / 1e6),
     async stop() {
       for (const child of children.toReversed()) {
         if (child.exitCode !== null || child.signalCode !== null) continue
@@ -185,13 +191,15 @@ export function handle(
 
 /** By the scheduler's own count, in nanoseconds; /proc/PID/stat counts in hundredths of a second. */
 function cpuMs(pid: number): number {
-  let nanoseconds = 0
-  for (const task of readdirSync(`/proc/${pid}/task`)) {
-    const [onCpu] = readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')
-    nanoseconds += Number(onCpu)
-  }
+  const threads = readdirSync(`/proc/${pid}/task`)
+  const nanoseconds = threads.reduce((total, thread) => total + threadNanoseconds(pid, thread), 0)
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
   return children.reduce((total, child) => total + cpuMs(Number(child)), nanoseconds / 1e6)
+}
+
+function threadNanoseconds(pid: number, thread: number | string): number {
+  const [onCpu] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')
+  return Number(onCpu)
 }
 
 /** A process and those that it has started. */

@@ -54,7 +54,8 @@ const list: Figure['round'] = async (target, { begin }) => {
   return { figure: (megabytes / ms) * 1000, requests: 1 }
 }
 
-function watch(watchers: number, count: number): Figure['round'] {
+/** So many changes, and the delivery of each to all watchers. */
+export function watch(watchers: number, count: number): Figure['round'] {
   return async (target, { mark, begin }) => {
     const watchPath = `${PODS}?watch=1&resourceVersion=${await currentVersion(target)}`
     const write = (i: number) => patch(i, `watch-${watchers}-${mark}`)
@@ -116,7 +117,7 @@ type Sides<T> = Record<Side, T>
 const sides = ['ours', 'real'] as const
 
 /** One round of one server, with the CPU time that the server took for each request. */
-export async function turn({ target, cpuMs }: Server, round: Figure['round'], mark: string) {
+export async function turn({ target, cpuMs }: Pick<Server, 'target' | 'cpuMs'>, round: Figure['round'], mark: string) {
   let before = 0
   const begin = (): void => {
     before = cpuMs()
