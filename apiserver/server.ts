@@ -97,6 +97,7 @@ export async function startApiServer(given: ApiServerConfig): Promise<ApiServer>
     ...contextOf({ config, storage, engine, transport, several, kubelet }),
     otherServers: () => lease?.others() ?? 0,
   }
+  await shareInstrumentsOf(api, storage)
   const satellites = new Satellites(api, config)
   const parts = { config, storage, guards, engine, transport, api, satellites, several, lease }
   const app = await buildApp(appOptions(parts))
@@ -145,9 +146,12 @@ function contextOf({
       ? accountTokens
       : withBootstrapTokens(accountTokens, { lookup: objects.lookup, clock })
   const movableClock = movable(clock)
-  const time = movableClock && timeOfCluster({ registry, kubelet, clock: movableClock, log })
+  const shared = (): Instruments['shared'] => instruments.shared
+  const time = movableClock && timeOfCluster({ registry, kubelet, clock: movableClock, log, shared })
   const journal = new Journal(clock)
   journal.keep(config.journal ?? 0)
+  const snapshots = new Snapshots(storage, engine.serviceClaims)
+  const instruments: Instruments = { journal, faults: new Faults(), snapshots, time }
   return {
     catalog: registry.catalog,
     registry,
@@ -159,8 +163,20 @@ function contextOf({
     usage: new UsageMeter(kubelet, clock),
     access: authorization.access,
     tokens,
-    instruments: { journal, faults: new Faults(), snapshots: new Snapshots(storage, engine.serviceClaims), time },
+    instruments,
   }
+}
+
+/** Where servers share a store of one of them, they share its instruments. */
+async function shareInstrumentsOf(api: ApiContext, { peers }: Storage): Promise<void> {
+  if (!peers) return
+  const [{ shareInstruments }, { operationsOf }] = await Promise.all([
+    import('./http/instruments/shared-instruments.ts'),
+    import('./http/instruments/operations.ts'),
+  ])
+  const { clock, log, instruments } = api
+  const parts = { ...instruments, peers, clock: movable(clock), log, operations: () => operationsOf(api) }
+  instruments.shared = shareInstruments(parts)
 }
 
 /** Which rules there are, and in which order, stands here. */

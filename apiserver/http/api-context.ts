@@ -10,6 +10,7 @@ import type { Catalog } from '../registry/catalog.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { WayToPod } from '../registry/way-to-pod.ts'
 import type { Compaction } from '../storage/compaction.ts'
+import type { SharedInstruments } from './instruments/shared-instruments.ts'
 import type { KubeletProxy } from './proxy/kubelet-proxy.ts'
 import type { UsageMeter } from './usage/usage-meter.ts'
 
@@ -20,6 +21,8 @@ export interface Instruments {
   snapshots: Snapshots
   /** Moves the cluster's time; undefined if the clock cannot be moved. */
   time: (ClusterTime & { close(): void }) | undefined
+  /** Makes them those of all servers that share a store; undefined where there is one server, or etcd. */
+  shared?: SharedInstruments
 }
 
 /** The context holds what every handler needs from the server. */

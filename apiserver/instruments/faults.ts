@@ -52,6 +52,12 @@ const effectFields: readonly string[] = ['status', 'delay', 'reset', 'dropWatch'
 export class Faults {
   readonly #active = new Map<number, Active>()
   #count = 0
+  #changed: () => void = () => {}
+
+  /** Calls back when faults are added or removed. */
+  whenChanged(callback: () => void): void {
+    this.#changed = callback
+  }
 
   get size(): number {
     return this.#active.size
@@ -66,16 +72,19 @@ export class Faults {
     const rule = checkRule(given)
     const fault: Fault = { id: ++this.#count, ...rule, hits: 0 }
     this.#active.set(fault.id, { fault, chance: new Chance(rule.seed ?? 1) })
+    this.#changed()
     return { ...fault }
   }
 
   /** Throws NotFound if no fault has this ID. */
   remove(id: number): void {
     if (!this.#active.delete(id)) throw notFound({ group: 'kubestage.dev', plural: 'faults' }, String(id))
+    this.#changed()
   }
 
   clear(): void {
     this.#active.clear()
+    this.#changed()
   }
 
   /** Returns the effect on the request; undefined if no fault strikes it. */

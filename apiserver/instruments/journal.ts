@@ -26,12 +26,18 @@ export type JournalListener = (entry: JournalEntry) => void
 export class Journal {
   readonly #clock: Clock
   readonly #listeners = new Set<JournalListener>()
+  #changed: () => void = () => {}
   #entries: JournalEntry[] = []
   #kept = 0
   #count = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
+  }
+
+  /** Calls back when requests begin or cease to be recorded. */
+  whenChanged(callback: () => void): void {
+    this.#changed = callback
   }
 
   /** True while requests are recorded. */
@@ -47,6 +53,7 @@ export class Journal {
   keep(count: number): void {
     this.#kept = count
     this.#trim(count)
+    this.#changed()
   }
 
   entries(filter: RequestFilter = {}): JournalEntry[] {
@@ -63,7 +70,16 @@ export class Journal {
    */
   listen(listener: JournalListener): () => void {
     this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
+    this.#changed()
+    return () => {
+      this.#listeners.delete(listener)
+      this.#changed()
+    }
+  }
+
+  /** Tells the listeners of a request that another server has recorded. */
+  relay(entry: JournalEntry): void {
+    this.#tell(entry)
   }
 
   /** Adds a request that begins. */

@@ -39,7 +39,24 @@ export interface Storage {
   expire?(rule: ExpiryRule): void
   /** Returns why the engine cannot be used now; undefined if it can. An engine without it is a part of this process. */
   trouble?(): string | undefined
+  /** Other servers of the same store that can be asked. Absent: there are none, or they know nothing of each other. */
+  peers?: Peers
   close(): Promise<void>
+}
+
+/** The holder of a store can ask its members, and each member the holder. Questions and answers are JSON. */
+export interface Peers {
+  readonly isHolder: boolean
+  /** Rejects with what the other throws, or a {@link StorageUnavailableError} if it does not answer in time. */
+  ask(peer: string, question: unknown, timeoutMs?: number): Promise<unknown>
+  /** Sets who answers, and hears of connections; also of those that are there already. */
+  serve(handlers: PeerHandlers): void
+}
+
+export interface PeerHandlers {
+  answer(question: unknown, peer: string): unknown
+  joined?(peer: string): void
+  left?(peer: string): void
 }
 
 export interface ExpiryRule {

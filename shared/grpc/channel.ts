@@ -105,6 +105,11 @@ export class GrpcChannel {
     }
   }
 
+  /** Resolves when there is a connection. Rejects with a GrpcError when none can be made. */
+  async connected(): Promise<void> {
+    await this.#connected()
+  }
+
   /** Ends the connection; the next call makes another. */
   close(): void {
     const closing = this.#session

@@ -30,16 +30,22 @@ async function killed(server: Server, random: () => number): Promise<void> {
 
 const several = ({ members }: Subject): boolean => members.length > 1
 
+/** What is in memory ends with the server that holds it. */
+const mortal = ({ storage, servers }: Subject): readonly Server[] => (storage === 'memory' ? servers.slice(1) : servers)
+
 export const faults: readonly Fault[] = [
   {
     name: 'kill a server',
     isKill: true,
-    inflict: ({ servers }, random) => killed(oneOf(random, servers), random),
+    isPossible: (subject) => mortal(subject).length > 0,
+    inflict: (subject, random) => killed(oneOf(random, mortal(subject)), random),
   },
   {
     name: 'kill all servers at once',
     isKill: true,
-    inflict: async ({ servers }, random) => void (await Promise.all(servers.map((server) => killed(server, random)))),
+    isPossible: (subject) => mortal(subject).length > 0,
+    inflict: async (subject, random) =>
+      void (await Promise.all(mortal(subject).map((server) => killed(server, random)))),
   },
   {
     name: 'kill etcd',

@@ -1,4 +1,4 @@
-// `npm run robustness -- --kills 1000 [--minutes N] [--times 1] [--seed N] [--storage sqlite|etcd] [--servers 2] [--members 3] [--kubelets 2]`: load, one fault in each round, and what
+// `npm run robustness -- --kills 1000 [--minutes N] [--times 1] [--seed N] [--storage memory|sqlite|etcd] [--servers 2] [--members 3] [--kubelets 2]`: load, one fault in each round, and what
 // every client saw checked after it. Prints the report as JSON; exit code 1 when a guarantee did not hold. ETCD_BIN names another etcd.
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
@@ -16,13 +16,14 @@ const { values } = parseArgs({
     times: { type: 'string', default: '1' },
     seed: { type: 'string' },
     storage: { type: 'string', default: 'sqlite' },
-    servers: { type: 'string', default: '2' },
+    servers: { type: 'string' },
     members: { type: 'string', default: '3' },
     kubelets: { type: 'string', default: '0' },
   },
 })
 const { storage } = values
-if (storage !== 'sqlite' && storage !== 'etcd') throw new Error('--storage is sqlite or etcd')
+if (storage !== 'memory' && storage !== 'sqlite' && storage !== 'etcd')
+  throw new Error('--storage is memory, sqlite or etcd')
 const [program] = etcdPrograms()
 if (storage === 'etcd' && !program) throw new Error(noEtcd)
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
@@ -31,7 +32,8 @@ say(`seed ${seed}`)
 
 const ends: (() => unknown)[] = []
 const run = { teardown: (end: () => unknown): void => void ends.push(end) }
-const servers = storage === 'sqlite' ? 1 : Number(values.servers)
+const usual = { memory: '2', sqlite: '1', etcd: '2' }
+const servers = Number(values.servers ?? usual[storage])
 const options: StormOptions = {
   seed,
   kills: Number(values.kills ?? (values.minutes ? Number.POSITIVE_INFINITY : 100)),

@@ -24,11 +24,14 @@ export interface ServerOptions {
 
 const movedClock = pathToFileURL(join(import.meta.dirname, 'moved-clock.mjs')).href
 
+/** An API server as the load and the faults see it. */
+export type Server = Pick<ServerProcess, keyof ServerProcess>
+
 /** A busy machine starts slowly. */
-const startTimeoutMs = 120_000
+export const startTimeoutMs = 120_000
 
 /** An API server as a user starts it: `kubestage up` in processes of its own, at the same port after each start. */
-export class Server {
+export class ServerProcess {
   readonly name: string
   readonly stateDir: string
   readonly url: string
@@ -94,8 +97,13 @@ export class Server {
 
   /** Of the API server's process, from now on; 0 puts it right. */
   moveClock(offsetMs: number): void {
-    writeFileSync(this.#clockFile, String(offsetMs))
+    this.writeClock(offsetMs)
     this.signal('SIGUSR2')
+  }
+
+  /** What its processes read at a SIGUSR2. */
+  writeClock(offsetMs: number): void {
+    writeFileSync(this.#clockFile, String(offsetMs))
   }
 
   /** For SIGSTOP and SIGCONT. */
@@ -118,7 +126,7 @@ export class Server {
 }
 
 /** A killed process whose parent has not asked for its end is no more than a number. */
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch {

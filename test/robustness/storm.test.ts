@@ -15,6 +15,21 @@ const samples: Record<string, Pick<StormOptions, 'storage' | 'servers' | 'faults
     storage: 'sqlite',
     faults: [...times(9, 'kill a server'), 'fill the disk and kill the server', 'move the clock of a server'],
   },
+  'a file that three servers share': {
+    storage: 'sqlite',
+    servers: 3,
+    faults: [
+      ...times(8, 'kill a server'),
+      'kill all servers at once',
+      'halt a server',
+      'fill the disk and kill the server',
+    ],
+  },
+  'memory that three servers share': {
+    storage: 'memory',
+    servers: 3,
+    faults: [...times(9, 'kill a server'), 'kill all servers at once', ...times(3, 'halt a server')],
+  },
   etcd: {
     storage: 'etcd',
     servers: 2,

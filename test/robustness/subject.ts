@@ -5,13 +5,14 @@ import { type EtcdProgram, freePort, type RunningEtcd, startEtcd } from '../harn
 import { scratchFolder } from '../harness/scratch.ts'
 import { mountSmallDisk } from '../harness/small-disk.ts'
 import { startTcpProxy } from '../harness/tcp-proxy.ts'
-import { Server } from './server.ts'
+import { type Server, ServerProcess } from './server.ts'
+import { serversOfOneStore } from './servers-of-one-store.ts'
 
-export type Engine = 'sqlite' | 'etcd'
+export type Engine = 'memory' | 'sqlite' | 'etcd'
 
 export interface SubjectOptions {
   storage: Engine
-  /** With sqlite one. */
+  /** With etcd each is a cluster of its own; else they share the store of the first. Default: one. */
   servers?: number
   /** Of etcd. */
   members?: number
@@ -33,7 +34,7 @@ export interface Subject {
   /** Holds everything; gone with all that runs there when the test is over. */
   folder: string
   servers: readonly Server[]
-  /** Empty for sqlite. */
+  /** Empty without etcd. */
   members: readonly Member[]
   /** A file system of its own that holds the file; undefined where this user may not mount any. */
   disk?: string
@@ -47,20 +48,26 @@ const memberDiskSize = 'size=320m'
 /** Starts it; resolves when all servers are ready. */
 export async function startSubject(t: Pick<Test, 'teardown'>, options: SubjectOptions): Promise<Subject> {
   const { storage, servers: count = 1, flags = apiServerAlone, variables } = options
-  if (storage === 'sqlite' && count !== 1) throw new Error('a file has one server')
   const folder = scratchFolder(t, 'robustness')
   const members = storage === 'etcd' ? await startMembers(t, { ...options, folder }) : []
   const place = join(folder, 'disk')
   const disk = storage === 'sqlite' && mountSmallDisk(place, diskSize) ? place : undefined
+  if (storage !== 'etcd') {
+    const objects = storage === 'memory' ? storage : `sqlite:${join(place, 'state.db')}`
+    const own = { name: 'cluster', folder, port: await freePort(), variables }
+    const all = [`--storage=${objects}`, `--apiservers=${count}`, ...flags]
+    const cluster = new ServerProcess({ ...own, flags: all })
+    await cluster.start()
+    t.teardown(() => cluster.kill())
+    const servers = count === 1 ? [cluster] : serversOfOneStore(cluster, count)
+    return { storage, folder, servers, members, disk }
+  }
   const servers: Server[] = []
   for (let index = 0; index < count; index++) {
     const links = await Promise.all(members.map(({ url }) => startTcpProxy(t, url)))
-    const objects =
-      storage === 'sqlite'
-        ? `sqlite:${join(place, 'state.db')}`
-        : `etcd:${links.map(({ port }) => `http://127.0.0.1:${port}`)}`
+    const objects = `etcd:${links.map(({ port }) => `http://127.0.0.1:${port}`)}`
     const own = { name: `server-${index}`, folder, port: await freePort(), variables, links }
-    const server = new Server({ ...own, flags: [`--storage=${objects}`, ...flags] })
+    const server = new ServerProcess({ ...own, flags: [`--storage=${objects}`, ...flags] })
     // Servers of one cluster have the same certificates.
     if (index > 0) cpSync(join(servers[0]!.stateDir, 'pki'), join(server.stateDir, 'pki'), { recursive: true })
     await server.start()

@@ -2,10 +2,10 @@ import { StatusError } from '../../../shared/api/status/status-error.ts'
 import { durationMs } from '../../../shared/config/option-types.ts'
 import type { Attributes } from '../../auth/types.ts'
 import type { FaultEffect } from '../../instruments/faults.ts'
-import type { ObservedRequest } from '../../instruments/request-filter.ts'
 import { keyPrefix, objectKey } from '../../registry/keys.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { Exchange } from '../exchange.ts'
+import { type ArrivedRequest, arrive } from './arrival.ts'
 import { reasonsByCode } from './reasons-by-code.ts'
 
 /**
@@ -13,11 +13,11 @@ import { reasonsByCode } from './reasons-by-code.ts'
  * more.
  */
 export async function intercept(api: ApiContext, exchange: Exchange, attributes: Attributes): Promise<boolean> {
-  const { journal, faults } = api.instruments
+  const { shared } = api.instruments
   const { request, response, info } = exchange
   const query = String(info.query)
   const { verb, user, resource } = attributes
-  const observed: ObservedRequest = {
+  const arrived: ArrivedRequest = {
     verb,
     user: user.name,
     path: query === '' ? info.path : `${info.path}?${query}`,
@@ -28,17 +28,15 @@ export async function intercept(api: ApiContext, exchange: Exchange, attributes:
       namespace: resource.namespace,
       name: resource.name,
     }),
+    userAgent: request.headers['user-agent'],
   }
-  const effect = faults.strike(observed)
-  if (journal.isOpen) {
-    const { machine } = api.clock
-    const startedMs = machine.monotonic()
-    const userAgent = request.headers['user-agent']
-    const entry = journal.begin({ ...observed, userAgent, ...(effect && { fault: describe(effect) }) })
+  const { machine } = api.clock
+  const startedMs = machine.monotonic()
+  const { effect, leave } = shared?.isActive ? await shared.arrive(arrived) : arrive(api.instruments, arrived)
+  if (leave) {
     exchange.onClose(() => {
-      entry.name ??= exchange.created?.metadata.name
       const code = response.headersSent ? response.statusCode : 0
-      journal.end(entry, code, machine.monotonic() - startedMs)
+      leave({ code, durationMs: machine.monotonic() - startedMs, name: exchange.created?.metadata.name })
     })
   }
   return effect ? carryOut(api, exchange, effect) : false
@@ -91,10 +89,4 @@ function statusOf(status: NonNullable<FaultEffect['status']>): StatusError {
     { code, reason, message, ...(retryAfterSeconds !== undefined && { details: { retryAfterSeconds } }) },
     retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) },
   )
-}
-
-function describe(effect: FaultEffect): string {
-  return Object.entries(effect)
-    .map(([name, value]) => `${name}=${typeof value === 'object' ? value.code : value}`)
-    .join(' ')
 }

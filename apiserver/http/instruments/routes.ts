@@ -1,13 +1,13 @@
 import { badRequest } from '../../../shared/api/status/status-errors.ts'
-import { durationMs } from '../../../shared/config/option-types.ts'
-import type { FaultRule } from '../../instruments/faults.ts'
-import { filterFields, isMeant, parseFilter } from '../../instruments/request-filter.ts'
+import { isMeant } from '../../instruments/request-filter.ts'
 import { eventRounds } from '../../watchcache/event-rounds.ts'
 import type { ApiContext } from '../api-context.ts'
 import { readBody } from '../body/body.ts'
 import { baseHeaders, sendJson } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
 import type { HandlesByMethod, PathHandle, PathRoutes } from '../routing/paths.ts'
+import { filterOf, operationsOf } from './operations.ts'
+import type { Operation } from './wanted.ts'
 
 /** What a handler answers when it has answered by itself. */
 const hasAnswered = Symbol('answered')
@@ -39,64 +39,22 @@ export interface BesideHandles {
 
 /** `/kubestage/v1/…`: journal, faults, snapshots, the record and the clock, for administrators only. */
 export function instrumentRoutes(api: ApiContext, { page, record }: BesideHandles): PathRoutes {
-  const { journal, faults, snapshots, time } = api.instruments
+  const { snapshots } = api.instruments
+  const operations = operationsOf(api)
+  const journal = handlesOf(api, '/journal', operations['/journal']!)
   const paths: Readonly<Record<string, HandlesByMethod>> = {
+    ...Object.fromEntries(Object.entries(operations).map(([path, methods]) => [path, handlesOf(api, path, methods)])),
     '/journal': {
-      GET: (exchange) => {
-        const { query } = exchange.info
-        const filter = parseFilter(Object.fromEntries(filterFields.map((field) => [field, given(query.getAll(field))])))
-        if (query.get('watch') === 'true') return followJournal(api, exchange, filter)
-        return { kept: journal.kept, items: journal.entries(filter) }
-      },
-      PUT: async (exchange) => {
-        const { kept } = await readJson(exchange)
-        if (!Number.isSafeInteger(kept) || Number(kept) < 0) throw badRequest('kept must be a whole number from 0 on')
-        journal.keep(Number(kept))
-        return { kept }
-      },
-      DELETE: () => {
-        journal.clear()
-        return { kept: journal.kept }
-      },
-    },
-    '/faults': {
-      GET: () => ({ items: faults.list() }),
-      POST: async (exchange) => faults.add((await readJson(exchange)) as unknown as FaultRule),
-      DELETE: () => {
-        faults.clear()
-        return { items: faults.list() }
-      },
-    },
-    '/faults/:id': {
-      DELETE: (_exchange, { id }) => {
-        faults.remove(Number(id))
-        return { items: faults.list() }
-      },
+      ...journal,
+      GET: (exchange, params) =>
+        exchange.info.query.get('watch') === 'true' ? followJournal(api, exchange) : journal.GET!(exchange, params),
     },
     '/snapshot': {
       GET: () => snapshots.take(),
       PUT: async (exchange) => snapshots.restore(await readJson(exchange)),
     },
-    '/reset': {
-      POST: () => {
-        faults.clear()
-        journal.clear()
-        return snapshots.reset()
-      },
-    },
     '/record': { GET: answersItself(record.follow), POST: record.add },
     '/ui-links': { POST: page.link },
-    '/clock': {
-      GET: () => clockOf(api),
-      POST: async (exchange) => {
-        if (!time) throw badRequest('the time of this server cannot be moved')
-        const durationMs = durationOf(await readJson(exchange))
-        const left = new AbortController()
-        exchange.onClose(() => left.abort())
-        await time.advance(durationMs, left.signal)
-        return clockOf(api)
-      },
-    },
   }
   const entries = Object.entries(paths).map(([path, handles]) => answered([path, ofOneServer(api, path, handles)]))
   const get = { GET: page.serve }
@@ -126,7 +84,7 @@ function ofOneServer(api: ApiContext, path: string, handles: HandlesByMethod): H
   const what = own[path]
   const check = (exchange: Exchange, method: string): void => {
     const others = api.otherServers()
-    if (others === 0) return
+    if (others === 0 || api.instruments.shared) return
     const several = `${others + 1} API servers have the same objects`
     if (path === '/clock' && method !== 'GET') {
       throw badRequest(`${several}, and their time cannot be moved together: stop all but one`)
@@ -163,38 +121,38 @@ const answering =
     sendJson(exchange, { status: 200, json: JSON.stringify(answer) })
   }
 
-const clockOf = ({ clock, instruments }: ApiContext): object => ({
-  now: new Date(clock.now()).toISOString(),
-  scale: clock.scale,
-  movedMs: instruments.time?.movedMs ?? 0,
-})
-
-function durationOf({ advance }: { advance?: unknown }): number {
-  try {
-    return durationMs(String(advance))
-  } catch (error) {
-    throw badRequest(`advance ${(error as Error).message}`)
-  }
+/** Operations of one path, as handlers of requests. */
+function handlesOf(api: ApiContext, path: string, methods: Readonly<Record<string, Operation>>): HandlesByMethod {
+  const { shared } = api.instruments
+  const handle =
+    (method: string, operation: Operation): PathHandle =>
+    (exchange, params) => {
+      const left = new AbortController()
+      exchange.onClose(() => left.abort())
+      const wanted = { query: exchange.info.query, params, body: () => readJson(exchange), signal: left.signal }
+      return shared ? shared.carryOut(path, method, wanted, operation) : operation(wanted)
+    }
+  return Object.fromEntries(Object.entries(methods).map(([method, one]) => [method, handle(method, one)]))
 }
 
 /** One JSON line for each entry when it begins and when it is over; goes on until the client leaves. */
-function followJournal(
-  api: ApiContext,
-  exchange: Exchange,
-  filter: ReturnType<typeof parseFilter>,
-): typeof hasAnswered {
+async function followJournal(api: ApiContext, exchange: Exchange): Promise<typeof hasAnswered> {
+  const { journal, shared } = api.instruments
+  const filter = filterOf(exchange.info.query)
+  const unfollow = await shared?.follow()
   const response = exchange.takeOver()
   response.writeHead(200, { ...baseHeaders(), 'content-type': 'application/json' })
   response.flushHeaders()
-  const leave = api.instruments.journal.listen((entry) => {
+  const leave = journal.listen((entry) => {
     if (isMeant(filter, entry)) response.write(`${JSON.stringify(entry)}\n`)
     if (response.writableLength > maxUnreadBytes) response.destroy()
   })
-  exchange.onClose(leave)
+  exchange.onClose(() => {
+    leave()
+    unfollow?.()
+  })
   return hasAnswered
 }
-
-const given = (values: string[]): string[] | undefined => (values.length === 0 ? undefined : values)
 
 /** A map of fields. Larger than an object may be: a snapshot holds many. */
 async function readJson({ request }: Exchange): Promise<Record<string, unknown>> {

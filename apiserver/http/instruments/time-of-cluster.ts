@@ -6,6 +6,7 @@ import { keyPrefix } from '../../registry/keys.ts'
 import type { Registry } from '../../registry/registry.ts'
 import type { StorageWatch } from '../../storage/storage.ts'
 import type { KubeletProxy } from '../proxy/kubelet-proxy.ts'
+import type { SharedInstruments } from './shared-instruments.ts'
 import { moveKubeletClock } from './tell-kubelet.ts'
 
 export interface ClusterTimeParts {
@@ -13,19 +14,28 @@ export interface ClusterTimeParts {
   kubelet: KubeletProxy
   clock: MovableClock
   log: Logger
+  /** Other servers of the same store, whose clocks move as well. */
+  shared?(): Pick<SharedInstruments, 'clocks' | 'moveClock'> | undefined
 }
 
 const nodeResource = { group: '', plural: 'nodes' }
 
 /** The time of the nodes that there are. Those that come later are told when they say where they are. */
-export function timeOfCluster({ registry, kubelet, clock, log }: ClusterTimeParts): ClusterTime & { close(): void } {
+export function timeOfCluster({
+  registry,
+  kubelet,
+  clock,
+  log,
+  shared = () => undefined,
+}: ClusterTimeParts): ClusterTime & { close(): void } {
   const nodes = new Map<string, Node>()
   const look = (): TimedNode[] => {
     nodes.clear()
     for (const node of registry.lookupAll(nodeResource) as Iterable<Node>) {
       if (node.status?.daemonEndpoints?.kubeletEndpoint?.Port) nodes.set(node.metadata.name ?? '', node)
     }
-    return [...nodes].map(([name, node]) => ({ name, address: addressOf(node) }))
+    const kubelets = [...nodes].map(([name, node]) => ({ name, address: addressOf(node) }))
+    return [...kubelets, ...(shared()?.clocks() ?? [])]
   }
   const told = new Set<string>()
   let watch: StorageWatch | undefined
@@ -38,7 +48,7 @@ export function timeOfCluster({ registry, kubelet, clock, log }: ClusterTimePart
       },
     })
     const node = nodes.get(name)
-    return node && moveKubeletClock(kubelet, node, move)
+    return node ? moveKubeletClock(kubelet, node, move) : shared()?.moveClock(name, move)
   }
   const time = new ClusterTime({
     clock,
@@ -47,7 +57,7 @@ export function timeOfCluster({ registry, kubelet, clock, log }: ClusterTimePart
     tell,
     onError: (error, { name, address }) => {
       told.delete(address)
-      log.warn({ err: error, node: name }, 'the clock of a kubelet could not be moved')
+      log.warn({ err: error, node: name }, 'the clock of a kubelet or an API server could not be moved')
     },
   })
   return Object.assign(time, { close: () => watch?.close() })

@@ -22,7 +22,8 @@ interface CallOptions {
 }
 
 const timeoutMs = 10_000
-const pauseMs = 100
+/** Between two rounds of attempts to connect to a member. */
+const pausesMs = [100, 200, 400, 800, 1000]
 
 /** Calls to the members of an etcd cluster: one at a time, the next when that one fails. */
 export class EtcdClient {
@@ -30,13 +31,22 @@ export class EtcdClient {
   readonly #clock: Clock
   #current = 0
   #isClosed = false
+  /** While no member can be reached: the one attempt of all who wait, and how many these are. */
+  #recovery: Promise<void> | undefined
+  #waiting = 0
+  #failure: GrpcError | undefined
+  /** Rounds without a member since the last answer. */
+  #failures = 0
 
   constructor({ endpoints, tls, clock }: EtcdClientOptions) {
     this.#channels = endpoints.map((url) => new GrpcChannel({ url, tls, clock }))
     this.#clock = clock
   }
 
-  /** Rejects with a GrpcError: at once for an answer, and after `timeoutMs` when no member can be reached. */
+  /**
+   * Rejects with a GrpcError: at once for an answer, and after `timeoutMs` when no member can be reached. All calls that
+   * wait for a member share one attempt to connect.
+   */
   async call<Name extends keyof Methods>(
     name: Name,
     draft: Question<Name>,
@@ -46,16 +56,18 @@ export class EtcdClient {
     const bytes = encode(request, draft as object)
     const deadline = this.#clock.monotonic() + (options.timeoutMs ?? timeoutMs)
     for (let attempt = 1; ; attempt++) {
+      if (this.#recovery) await this.#recovered(deadline)
       const channel = this.#channels[this.#current]!
       const left = deadline - this.#clock.monotonic()
       try {
-        return decode(response, await channel.unary(path, bytes, { timeoutMs: left })) as Answer<Name>
+        const answer = await channel.unary(path, bytes, { timeoutMs: left })
+        this.#failures = 0
+        return decode(response, answer) as Answer<Name>
       } catch (error) {
         if (!isLost(error)) throw error
         this.leave(channel)
         if (this.#isClosed || (error.wasSent && !options.isRepeatable)) throw error
-        if (this.#clock.monotonic() + pauseMs >= deadline) throw error
-        if (attempt % this.#channels.length === 0) await this.#clock.sleep(pauseMs)
+        if (attempt % this.#channels.length === 0) await this.#recovered(deadline, error)
       }
     }
   }
@@ -65,6 +77,7 @@ export class EtcdClient {
     onResponse(response: Message<'WatchResponse'>): void
     onEnd(error: GrpcError | undefined): void
   }): Promise<{ send(request: Draft<'WatchRequest'>): void; close(): void }> {
+    if (this.#recovery) await this.#recovered(Number.POSITIVE_INFINITY)
     const channel = this.#channels[this.#current]!
     let stream: GrpcStream
     try {
@@ -85,6 +98,43 @@ export class EtcdClient {
   /** The next member's turn, where `channel` is the current one. */
   leave(channel: GrpcChannel): void {
     if (this.#channels[this.#current] === channel) this.#current = (this.#current + 1) % this.#channels.length
+  }
+
+  /** Resolves when a member can be reached. Rejects with the last failure when the deadline is over. */
+  async #recovered(deadline: number, failure = this.#failure): Promise<void> {
+    this.#failure = failure
+    this.#waiting++
+    this.#recovery ??= this.#recover().finally(() => {
+      this.#recovery = undefined
+    })
+    const isOver = Promise.withResolvers<never>()
+    const left = deadline - this.#clock.monotonic()
+    const timer = Number.isFinite(left) ? this.#clock.setTimer(left, () => isOver.reject(this.#failure)) : undefined
+    try {
+      await Promise.race([this.#recovery, isOver.promise])
+    } finally {
+      timer?.cancel()
+      this.#waiting--
+    }
+    if (this.#isClosed) throw this.#failure
+  }
+
+  async #recover(): Promise<void> {
+    for (;;) {
+      await this.#clock.sleep(pausesMs[Math.min(this.#failures++, pausesMs.length - 1)]!)
+      for (const [index, channel] of this.#channels.entries()) {
+        if (this.#isClosed || this.#waiting === 0) return
+        const failure = await channel.connected().then(
+          () => undefined,
+          (error: GrpcError) => error,
+        )
+        if (failure) this.#failure = failure
+        // What does not get better by trying again is an answer as well: the calls find it out.
+        if (isLost(failure)) continue
+        this.#current = index
+        return
+      }
+    }
   }
 
   close(): void {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { noteStored } from '../../../shared/api/json/exact-json.ts'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { CompactedError, type Storage, type StorageEvent, type StorageWatch, type WriteResult } from '../engine.ts'
+import { type AnswerHead, type AskHead, Dialogue } from './dialogue.ts'
 import type { EncodedChanges } from './encoded-changes.ts'
 import { encodeFrame, type Frame, FrameReader, FrameWriter, frameTypes } from './frames.ts'
 import { cut, type Hello, protocol, root, type WriteHead, wordsOf } from './messages.ts'
@@ -12,6 +13,8 @@ interface Parts {
   changes: EncodedChanges
   clock: Clock
   onTrouble(line: string): void
+  /** Answers what the member asks. */
+  answer(question: unknown): unknown
 }
 
 /** A write of the member that is under way. */
@@ -34,6 +37,7 @@ export class FeedOfMember {
   readonly #parts: Parts
   readonly #writer: FrameWriter
   readonly #reader = new FrameReader()
+  readonly #dialogue: Dialogue
   /** Holds the last write of each key. */
   readonly #writes = new Map<string, Write>()
   #watch: StorageWatch | undefined
@@ -42,8 +46,12 @@ export class FeedOfMember {
     this.#socket = socket
     this.#parts = parts
     this.#writer = new FrameWriter(socket)
+    this.#dialogue = new Dialogue((frame) => this.#writer.write(frame), parts.clock)
     socket.on('error', () => {}) // `close` follows
-    socket.on('close', () => this.#watch?.close())
+    socket.on('close', () => {
+      this.#watch?.close()
+      this.#dialogue.close()
+    })
     socket.on('data', (chunk: Buffer) => {
       try {
         for (const frame of this.#reader.read(chunk)) this.#receive(frame)
@@ -51,6 +59,10 @@ export class FeedOfMember {
         this.#giveUp(error)
       }
     })
+  }
+
+  ask(question: unknown, timeoutMs?: number): Promise<unknown> {
+    return this.#dialogue.ask(question, timeoutMs)
   }
 
   close(): void {
@@ -61,6 +73,8 @@ export class FeedOfMember {
   #receive({ type, head, body }: Frame): void {
     if (type === frameTypes.hello) this.#begin(head as Hello).catch((error: unknown) => this.#giveUp(error))
     else if (type === frameTypes.write) void this.#write(head as WriteHead, body)
+    else if (type === frameTypes.ask) void this.#dialogue.answer(head as AskHead, this.#parts.answer)
+    else if (type === frameTypes.answer) this.#dialogue.settle(head as AnswerHead)
     else if (type === frameTypes.compact) void this.#parts.storage.compact(head as number)
   }
 

@@ -16,6 +16,10 @@ export const frameTypes = {
   result: 6,
   /** Member: the revision below which history is forgotten. */
   compact: 7,
+  /** Either: a question, `AskHead`. */
+  ask: 8,
+  /** Either: `AnswerHead`. */
+  answer: 9,
 } as const
 
 export type FrameType = (typeof frameTypes)[keyof typeof frameTypes]

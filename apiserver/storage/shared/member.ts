@@ -9,6 +9,8 @@ import {
   type EventLogLimits,
   type ListOptions,
   type ListResult,
+  type PeerHandlers,
+  type Peers,
   type PutOptions,
   RevisionWaiters,
   type Storage,
@@ -18,6 +20,7 @@ import {
   type WatchOptions,
   type WriteResult,
 } from '../engine.ts'
+import { type AnswerHead, type AskHead, Dialogue } from './dialogue.ts'
 import { encodeFrame, type Frame, frameTypes } from './frames.ts'
 import { Link } from './link.ts'
 import { type ChangeHead, changeKinds, errorOf, protocol, type ResultHead, type WriteHead } from './messages.ts'
@@ -33,6 +36,7 @@ export interface MemberOptions {
   onTrouble?(line: string): void
 }
 
+const holder = 'holder'
 const startTimeoutMs = 30_000
 /** How long a write waits for the holder, and a read for what is told of a write. */
 const patienceMs = 10_000
@@ -78,6 +82,20 @@ class MemberStorage implements Storage {
   readonly #opening = Promise.withResolvers<void>()
   readonly #startTimer: Timer
   readonly #writes = new Map<number, Write>()
+  readonly #dialogue: Dialogue
+  #handlers: PeerHandlers | undefined
+  /** The only peer of a member. */
+  readonly peers: Peers = {
+    isHolder: false,
+    ask: async (_holder, question, timeoutMs) => {
+      if (!this.#link.isReady) throw this.#unreachable()
+      return this.#dialogue.ask(question, timeoutMs)
+    },
+    serve: (handlers) => {
+      this.#handlers = handlers
+      if (this.#link.isReady) handlers.joined?.(holder)
+    },
+  }
   #lastId = 0
   #state: StoreState
   /** The holder's revision; there when the copy is complete. */
@@ -97,6 +115,7 @@ class MemberStorage implements Storage {
     this.#state = new StoreState(history)
     this.#waiters = new RevisionWaiters(clock, { patienceMs })
     this.opened = this.#opening.promise
+    this.#dialogue = new Dialogue((frame) => this.#link.write(frame), clock)
     this.#startTimer = clock.setTimer(startTimeoutMs, () => this.#notOpened(), { background: true })
     this.#link = new Link({
       path: addressOf(path),
@@ -192,13 +211,16 @@ class MemberStorage implements Storage {
 
   async #untilReady(): Promise<void> {
     const { promise, reject } = Promise.withResolvers<never>()
-    const giveUp = (): void => reject(new StorageUnavailableError(this.#trouble ?? `${this.#place} does not answer`))
-    const timer = this.#clock.setTimer(patienceMs, giveUp, { background: true })
+    const timer = this.#clock.setTimer(patienceMs, () => reject(this.#unreachable()), { background: true })
     try {
       await Promise.race([this.#link.ready, promise])
     } finally {
       timer.cancel()
     }
+  }
+
+  #unreachable(): StorageUnavailableError {
+    return new StorageUnavailableError(this.#trouble ?? `${this.#place} does not answer; try again`)
   }
 
   /** One timer for all writes: a holder that does not answer one of them is connected to again. */
@@ -215,8 +237,15 @@ class MemberStorage implements Storage {
   #receive({ type, head, body }: Frame): void {
     if (type === frameTypes.changes) this.#take(changesIn(head as ChangeHead[], body, this.#writes))
     else if (type === frameTypes.result) this.#settle(head as ResultHead)
+    else if (type === frameTypes.answer) this.#dialogue.settle(head as AnswerHead)
+    else if (type === frameTypes.ask) void this.#dialogue.answer(head as AskHead, (question) => this.#answer(question))
     else if (type === frameTypes.state) this.#begin(head as number)
     else if (type === frameTypes.caughtUp) this.#caughtUp(head as number)
+  }
+
+  #answer(question: unknown): unknown {
+    if (!this.#handlers) throw this.#unreachable()
+    return this.#handlers.answer(question, holder)
   }
 
   /** All is told from the beginning: how it was at a revision, and what happened since. */
@@ -259,6 +288,7 @@ class MemberStorage implements Storage {
     if (this.#trouble) this.#onTrouble(`${this.#place} answers again`)
     this.#trouble = undefined
     this.#link.isCaughtUp()
+    this.#handlers?.joined?.(holder)
     this.#opening.resolve()
   }
 
@@ -273,6 +303,8 @@ class MemberStorage implements Storage {
 
   #lost(why: string): void {
     this.#again = undefined
+    this.#dialogue.close()
+    this.#handlers?.left?.(holder)
     this.#fail(new StorageUnavailableError(`${this.#place} was lost during the write: ${why}; it may have happened`))
     if (!this.#trouble && this.#page) this.#onTrouble(`${this.#place} cannot be reached: ${why}`)
     this.#trouble = `${this.#place} cannot be reached: ${why}`

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net'
 import { dirname } from 'node:path'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { makeFolder } from '../../../shared/files/make-folder.ts'
-import type { Storage } from '../engine.ts'
+import { type PeerHandlers, type Peers, type Storage, StorageUnavailableError } from '../engine.ts'
 import { EncodedChanges } from './encoded-changes.ts'
 import { FeedOfMember } from './feed-of-member.ts'
 import { addressOf, pageOf } from './place.ts'
@@ -37,13 +37,31 @@ export async function offerStorage(
   rmSync(path, { force: true })
   let isClosed = false
   const changes = new EncodedChanges()
-  const members = new Set<FeedOfMember>()
+  const members = new Map<string, FeedOfMember>()
+  let count = 0
+  let handlers: PeerHandlers | undefined
   const server = createServer((socket) => {
     if (members.size >= maxMembers) return void socket.destroy()
-    const member = new FeedOfMember(socket, { storage, changes, clock, onTrouble })
-    members.add(member)
-    socket.on('close', () => members.delete(member))
+    const name = `member-${++count}`
+    const answer = (question: unknown): unknown => {
+      if (!handlers) throw new StorageUnavailableError('the API server that holds the store is starting; try again')
+      return handlers.answer(question, name)
+    }
+    members.set(name, new FeedOfMember(socket, { storage, changes, clock, onTrouble, answer }))
+    handlers?.joined?.(name)
+    socket.on('close', () => {
+      members.delete(name)
+      handlers?.left?.(name)
+    })
   })
+  const peers: Peers = {
+    isHolder: true,
+    ask: async (peer, question, timeoutMs) => members.get(peer)?.ask(question, timeoutMs),
+    serve(given) {
+      handlers = given
+      for (const name of members.keys()) given.joined?.(name)
+    },
+  }
   page.write(storage.revision())
   await listenPrivately(server, addressOf(path))
   return {
@@ -56,11 +74,12 @@ export async function offerStorage(
     watch: (watch) => storage.watch(watch),
     compact: (below) => storage.compact(below),
     catchUp: async () => false,
+    peers,
     async close() {
       if (isClosed) return
       isClosed = true
       server.close()
-      for (const member of members) member.close()
+      for (const member of members.values()) member.close()
       await storage.close()
       rmSync(path, { force: true })
       page.close()
