@@ -45,6 +45,7 @@ import { hasPodNetworks } from './runtime/pod-networks.ts'
 import { watchManifests } from './static/manifest-folder.ts'
 import { createMirrorPods } from './static/mirror-pods.ts'
 import { StaticPods } from './static/static-pods.ts'
+import { readinessDiffers } from './status/conditions.ts'
 
 export interface KubeletOptions {
   client: Client
@@ -336,7 +337,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       onReconcile(pod) {
         workers.observe(pod)
         statuses.reconcile(pod)
-        if (pod.spec.readinessGates) workers.sync(pod.metadata.uid ?? '')
+        if (readinessDiffers(pod)) workers.sync(pod.metadata.uid ?? '')
       },
       onRemove: (pod) => workers.remove(pod),
     },

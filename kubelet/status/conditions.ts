@@ -65,6 +65,18 @@ export const readinessConditions = (input: ReadinessInput): Verdict[] => [
   containersReady(input),
 ]
 
+/**
+ * Whether a pod's own conditions, which other clients set for its readiness gates, ask for another `Ready` condition than
+ * it has. Upstream: NeedToReconcilePodReadiness of pkg/kubelet/status/status_manager.go.
+ */
+export function readinessDiffers(pod: Pod): boolean {
+  const { phase = 'Pending', conditions = [], initContainerStatuses, containerStatuses } = pod.status ?? {}
+  const told = conditions.find(({ type }) => type === 'Ready')
+  if (!told || !pod.spec.readinessGates?.length) return false
+  const wanted = ready({ pod, phase, init: initContainerStatuses ?? [], app: containerStatuses ?? [], conditions })
+  return told.status !== wanted.status || (told.message ?? '') !== (wanted.message ?? '')
+}
+
 function initialized({ pod, phase, init, app }: ReadinessInput): Verdict {
   const type = 'Initialized'
   if (phase === 'Succeeded') return { type, status: 'True', reason: 'PodCompleted' }
