@@ -1,3 +1,4 @@
+import { isTerminalPhase } from '../../shared/api/pods/pod-phase.ts'
 import type { Container, Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
@@ -195,6 +196,12 @@ export class Prober {
     if (result !== undefined) return result === 'success'
     // An instance that takes the place of a killed one at once counts as started until its own probe begins.
     if (type === 'startup') return this.#told(pod, name)?.started ?? false
+    // As upstream: a container that nobody probes any more is ready. A pod whose deadline has passed still runs then.
+    if (
+      isTerminalPhase(this.#options.status(uidOf(pod))?.phase) &&
+      !this.#workers.get(uidOf(pod))?.has(`${name}/${type}`)
+    )
+      return true
     return this.#saidBefore(pod, name, id, type)
   }
 }
