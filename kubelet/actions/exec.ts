@@ -13,6 +13,7 @@ export async function runExec(action: ExecAction, target: ActionTarget, options:
     timeoutMs: options.timeoutMs,
     signal: options.signal,
     maxOutputBytes: maxOutputBytes[options.purpose],
+    separateErrors: options.purpose === 'hook',
   })
   const { output } = result
   const words = command.join(' ')
@@ -31,7 +32,10 @@ export async function runExec(action: ExecAction, target: ActionTarget, options:
         outcome: 'failure',
         output,
         exitCode: result.exitCode,
-        message: options.purpose === 'probe' ? output : `command '${words}' exited with ${result.exitCode}: ${output}`,
+        message:
+          options.purpose === 'probe'
+            ? output
+            : `command '${words}' exited with ${result.exitCode}: ${result.errors ?? output}`,
       }
   }
 }

@@ -434,9 +434,12 @@ export interface ExecOptions {
   signal?: AbortSignal
   /** Bytes kept of the output, from its beginning and its end. Default 10 KiB. */
   maxOutputBytes?: number
+  /** The result has `errors`, where the runtime can tell them. */
+  separateErrors?: boolean
 }
 export type ExecResult =
-  | { outcome: 'exited'; exitCode: number; output: string }
+  /** `output` holds what the command wrote, and `errors` what of that went to standard error. */
+  | { outcome: 'exited'; exitCode: number; output: string; errors?: string }
   | { outcome: 'timeout'; output: string }
   | { outcome: 'failed'; message: string; output: string }
 

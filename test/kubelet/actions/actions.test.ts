@@ -286,6 +286,15 @@ t.test('exec, in the words of events', async (t) => {
     run({ exec: { command } }, options, { runtime, containerId: id })
   t.match(await exec(['fine'], hook), { outcome: 'success', exitCode: 0, output: 'said\n' })
   t.match(await exec(['bad', '3'], hook), { outcome: 'failure', message: "command 'bad 3' exited with 3: said\n" })
+  const apart = {
+    ...runtime,
+    execSync: async () => ({ outcome: 'exited', exitCode: 3, output: 'out\nbad\n', errors: 'bad\n' }) as const,
+  }
+  t.match(
+    await run({ exec: { command: ['bad'] } }, hook, { runtime: apart as unknown as typeof runtime, containerId: id }),
+    { outcome: 'failure', message: "command 'bad' exited with 3: bad\n", output: 'out\nbad\n' },
+    'a hook’s message holds its errors alone',
+  )
   t.match(await exec(['fine'], probe), { outcome: 'success', exitCode: 0 }, 'exit code 0 is success')
   t.match(await exec(['bad', '3'], probe), { outcome: 'failure', exitCode: 3, message: 'said\n' }, 'another is failure')
   t.match(await exec(['slow', 'one'], { ...probe, timeoutMs: 50 }), {

@@ -55,6 +55,9 @@ t.test(
     const result = await runtime.execSync(id, { command: sh('echo $A $B; pwd; exit 4'), env: { B: 'on top' } })
     t.same(result, { outcome: 'exited', exitCode: 4, output: `a on top\n${node.rootDir}\n` })
 
+    const apart = await runtime.execSync(id, { command: sh('echo bad >&2; echo out; exit 4'), separateErrors: true })
+    t.same(apart, { outcome: 'exited', exitCode: 4, output: 'out\nbad\n', errors: 'bad\n' })
+
     const big = await runtime.execSync(id, {
       command: sh('echo first; head -c 3000000 /dev/zero; echo last'),
       maxOutputBytes: 1000,

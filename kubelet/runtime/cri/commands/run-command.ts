@@ -34,7 +34,7 @@ export async function runCommand(
     const { stdout, stderr, exitCode } = await client.call('execSync', request, { timeoutMs: limitMs, signal })
     const output = new OutputWindow(maxOutputBytes)
     for (const part of [stdout, stderr]) output.add(part)
-    return { outcome: 'exited', exitCode, output: output.toString() }
+    return { outcome: 'exited', exitCode, output: output.toString(), errors: stderr.toString() }
   } catch (error) {
     if (signal?.aborted) return killed
     if ((error as CriError).code === grpcCodes.deadlineExceeded && timeoutMs !== undefined)

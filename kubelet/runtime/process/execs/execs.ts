@@ -51,16 +51,22 @@ export class Execs {
   /** Waits for its end. */
   async run(launch: CommandLaunch, options: ExecOptions): Promise<ExecResult> {
     options.signal?.throwIfAborted()
-    const output = new OutputWindow(options.maxOutputBytes ?? defaultOutputBytes)
-    const { id, exec } = this.#start(launch, { hasInput: false, separateErrors: false })
+    const { separateErrors = false, maxOutputBytes = defaultOutputBytes } = options
+    const [output, errors] = [new OutputWindow(maxOutputBytes), new OutputWindow(maxOutputBytes)]
+    const { id, exec } = this.#start(launch, { hasInput: false, separateErrors })
     const release = this.#limit(id, exec, options)
     try {
-      const reader = readPipe((await exec.started.promise).output, (data) => output.add(data))
+      const process = await exec.started.promise
+      const readers = [readPipe(process.output, (data) => output.add(data))]
+      if (process.errors !== undefined) readers.push(readPipe(process.errors, (data) => errors.add(data)))
       const exitCode = (await exec.ended.promise) ?? exitKilled
-      reader.drain()
-      reader.close()
-      if (release()) return { outcome: 'timeout', output: output.toString() }
-      return { outcome: 'exited', exitCode, output: output.toString() }
+      for (const reader of readers) {
+        reader.drain()
+        reader.close()
+      }
+      const both = `${output}${errors}`
+      if (release()) return { outcome: 'timeout', output: both }
+      return { outcome: 'exited', exitCode, output: both, ...(separateErrors && { errors: `${errors}` }) }
     } catch (error) {
       if (!(error instanceof StartError)) throw error
       if (release()) return { outcome: 'timeout', output: '' }
