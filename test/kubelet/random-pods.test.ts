@@ -3,6 +3,8 @@ import t from 'tap'
 import { differencesOf } from '../../scripts/differential/pods/compare.ts'
 import { makeSubject } from '../../scripts/differential/pods/generate.ts'
 import type { Life, State } from '../../scripts/differential/pods/life.ts'
+import { races } from '../../scripts/differential/pods/outcome.ts'
+import { reportOf } from '../../scripts/differential/pods/report.ts'
 
 type Seen = [atMs: number, text: string]
 
@@ -54,6 +56,25 @@ t.test('lives', async (t) => {
   t.same(classes(life([], once), life([])), [], 'a probe that failed once may have met a container that ended')
   const often = { 'Warning BackOff c': { atMs: 3_000, count: 12 } }
   t.same(classes(life([], { 'Warning BackOff c': { atMs: 3_000, count: 3 } }), life([], often)), ['counts'])
+})
+
+t.test('a pod whose life a slow runtime changes is not played', async (t) => {
+  const quick = life([
+    [100, 'running'],
+    [2_900, 'terminated(Error, 1)'],
+  ])
+  const slow = life([[2_000, 'running']])
+  const outcome = { name: '7', subject: makeSubject(7), theirs: [], ours: [quick] }
+  t.equal(races({ ...outcome, slow: [slow] }), true)
+  t.equal(races({ ...outcome, slow: [quick] }), false)
+  const report = reportOf([
+    { ...outcome, slow: [slow] },
+    { ...outcome, slow: [quick], theirs: [quick, slow] },
+  ])
+  t.match(
+    report,
+    /1 pods race on our own nodes.*1 of 1 life cycles equal \(100.0 %\), 1 of them.*0 of 1 first two plays/s,
+  )
 })
 
 t.test('a seed makes the same pod again', async (t) => {

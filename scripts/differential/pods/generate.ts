@@ -50,10 +50,11 @@ const graces = [undefined, undefined, undefined, 0, 1, 2, 3, 7] as const
 
 function makeDeeds(random: Random, spec: PodSpec): Deed[] {
   const deeds: Deed[] = []
-  const when = (): Pick<Deed, 'after' | 'seconds'> => ({
-    after: random.pick(moments),
-    seconds: random.pick([0, 0.4, 1.7, 6.3, 6.3, 6.3, 7.4]),
-  })
+  const when = (): Pick<Deed, 'after' | 'seconds'> => {
+    const after = random.pick(moments)
+    // How far a pod is right after its creation depends on the node's speed alone.
+    return { after, seconds: random.pick(after === 'created' ? [6.3, 7.4] : [0, 0.4, 1.7, 6.3, 6.3, 6.3, 7.4]) }
+  }
   if (random.chance(0.25)) deeds.push({ ...when(), ...change(random, spec) })
   // A deadline counts from the pod's start, a deletion from what a slower node reaches later.
   if (random.chance(spec.activeDeadlineSeconds === undefined ? 0.75 : 0.15)) {

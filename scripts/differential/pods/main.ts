@@ -3,8 +3,11 @@
  *
  *     npm run differential:pods -- --theirs KUBECONFIG --seed 1 [--count 100] [--parallel 8] [--out FILE]
  *
- * What differs is played again, up to `--plays` times on both nodes. `--out FILE` keeps what was seen, and a further
- * run goes on there; `--seconds N` ends this one early. Without `--theirs` the kept lives are compared again.
+ * Each pod is first played on two nodes of ours, one of which starts and stops containers late (slow-kubelet.ts). A pod
+ * whose lives differ there depends on a node's speed, and is not played on the real node; `--count` counts the others.
+ * What differs is played again, up to `--plays` times on both nodes; with `--again 2` all pods are played twice on the
+ * real node, whose lives are compared with each other. `--out FILE` keeps what was seen, and a further run goes on
+ * there; `--seconds N` ends this one early. Without `--theirs` the kept lives are compared again.
  * `--seeds 1000000,1000007` plays these, and `--subjects FILE` the pods of a JSON object by name.
  */
 import { readFileSync } from 'node:fs'
@@ -21,6 +24,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     count: { type: 'string', default: '100' },
     parallel: { type: 'string', default: '8' },
+    again: { type: 'string', default: '1' },
     plays: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '86400' },
     seeds: { type: 'string' },
@@ -29,21 +33,29 @@ const { values } = parseArgs({
   },
 })
 
-function subjects(): [name: string, subject: Subject][] {
+function* subjects(): Generator<[name: string, subject: Subject]> {
   if (values.subjects)
-    return Object.entries(JSON.parse(readFileSync(values.subjects, 'utf8')) as Record<string, Subject>)
-  const first = Number(values.seed) * 1_000_000
-  const seeds =
-    values.seeds?.split(',').map(Number) ?? Array.from({ length: Number(values.count) }, (_, i) => first + i)
-  return seeds.map((seed) => [String(seed), makeSubject(seed)])
+    return yield* Object.entries(JSON.parse(readFileSync(values.subjects, 'utf8')) as Record<string, Subject>)
+  for (const seed of values.seeds?.split(',').map(Number) ?? seedsFrom(Number(values.seed) * 1_000_000))
+    yield [String(seed), makeSubject(seed)]
+}
+
+function* seedsFrom(first: number): Generator<number> {
+  for (let seed = first; ; seed++) yield seed
 }
 
 const outcomes = new Outcomes(values.out)
 if (values.theirs) {
   const run = await PlayRun.start(values.theirs, outcomes)
   try {
-    const { parallel, plays, seconds } = values
-    await run.play(subjects(), { parallel: Number(parallel), plays: Number(plays), seconds: Number(seconds) })
+    const { parallel, count, plays, again, seconds } = values
+    await run.play(subjects(), {
+      parallel: Number(parallel),
+      count: Number(count),
+      plays: Number(plays),
+      again: Number(again),
+      seconds: Number(seconds),
+    })
   } finally {
     outcomes.save()
     await run.close()

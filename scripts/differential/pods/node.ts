@@ -81,12 +81,14 @@ export class PodNode {
   }
 }
 
-/** Starts a cluster of ours as the recordings of a real kubelet need it. */
-export async function startOurNode(): Promise<{ node: PodNode; stop(): Promise<void> }> {
+/** Starts a cluster of ours as the recordings of a real kubelet need it; with `slow` it starts containers late. */
+export async function startOurNode({ slow = false } = {}): Promise<{ node: PodNode; stop(): Promise<void> }> {
   const endings: (() => unknown)[] = []
   const test = { teardown: (end: () => unknown) => void endings.push(end) } as Parameters<typeof startTestCluster>[0]
   const flags = ['--network=pod', '--feature-gates=PodTerminationReason=false', '--pull-images=all']
+  if (slow) process.env.NODE_OPTIONS = `--import=${new URL('slow-kubelet.ts', import.meta.url).href}`
   const { kubeconfig } = await startTestCluster(test, ...flags)
+  delete process.env.NODE_OPTIONS
   const node = await PodNode.of(kubeconfig)
   return {
     node,

@@ -1,4 +1,4 @@
-/** What is known of a subject: the lives that were seen on both nodes, and how they differ. */
+/** What is known of a subject: the lives that were seen on the nodes, and how they differ. */
 import { type Difference, differencesOf } from './compare.ts'
 import type { Life } from './life.ts'
 import type { Subject } from './subject.ts'
@@ -8,7 +8,13 @@ export interface Outcome {
   subject: Subject
   theirs: Life[]
   ours: Life[]
+  /** The lives on our node whose runtime is slow, beside the first of ours. */
+  slow: Life[]
 }
+
+/** Whether the life depends on the node's speed, as our two nodes show. Such a pod is not played on a real node. */
+export const races = ({ subject, ours, slow }: Outcome): boolean =>
+  slow.some((life) => differencesOf(life, ours[0]!, subject.untilSeconds * 1000).length > 0)
 
 /** Of all lives on both nodes, the two that are most alike: a real kubelet has its races, too. */
 export function differencesIn({ subject, theirs, ours }: Outcome): Difference[] {

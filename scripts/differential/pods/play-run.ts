@@ -1,9 +1,9 @@
-/** Plays subjects on the two nodes, several at a time. */
+/** Plays subjects on the nodes, several at a time. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { image, otherImage } from './containers.ts'
-import { lifeOf } from './life.ts'
+import { type Life, lifeOf } from './life.ts'
 import { PodNode, startOurNode } from './node.ts'
-import { differencesIn, type Outcome } from './outcome.ts'
+import { differencesIn, type Outcome, races } from './outcome.ts'
 import type { Outcomes } from './outcomes.ts'
 import { play } from './player.ts'
 import type { Subject } from './subject.ts'
@@ -14,20 +14,30 @@ const laneGapMs = 1_500
 export interface PlaySettings {
   /** How many subjects are played at a time. */
   parallel: number
+  /** How many subjects are played on the real node; those that race are not. */
+  count: number
   /** How often a subject is played whose lives differ. */
   plays: number
+  /** How often a subject is played on the real node at least. */
+  again: number
   /** After this time no play begins. */
   seconds: number
 }
 
+interface Nodes {
+  theirs: PodNode
+  ours: PodNode
+  slow: PodNode
+}
+
 export class PlayRun {
-  readonly #nodes: { theirs: PodNode; ours: PodNode }
+  readonly #nodes: Nodes
   readonly #outcomes: Outcomes
-  readonly #stop: () => Promise<void>
+  readonly #stop: () => Promise<unknown>
   readonly #name = Date.now().toString(36).slice(-5)
   #plays = 0
 
-  private constructor(nodes: { theirs: PodNode; ours: PodNode }, outcomes: Outcomes, stop: () => Promise<void>) {
+  private constructor(nodes: Nodes, outcomes: Outcomes, stop: () => Promise<unknown>) {
     this.#nodes = nodes
     this.#outcomes = outcomes
     this.#stop = stop
@@ -35,27 +45,32 @@ export class PlayRun {
 
   static async start(kubeconfig: string, outcomes: Outcomes): Promise<PlayRun> {
     const theirs = await PodNode.of(kubeconfig)
-    const { node: ours, stop } = await startOurNode()
-    const run = new PlayRun({ theirs, ours }, outcomes, stop)
-    await Promise.all([theirs, ours].map((node) => run.#warmUp(node)))
+    const ours = await startOurNode()
+    const slow = await startOurNode({ slow: true })
+    const stop = () => Promise.all([ours.stop(), slow.stop()])
+    const run = new PlayRun({ theirs, ours: ours.node, slow: slow.node }, outcomes, stop)
+    await Promise.all([theirs, ours.node, slow.node].map((node) => run.#warmUp(node)))
     return run
   }
 
-  async play(subjects: readonly [string, Subject][], { parallel, plays, seconds }: PlaySettings): Promise<void> {
-    const endMs = performance.now() + seconds * 1000
-    const queue = [...subjects]
+  async play(subjects: Iterable<[string, Subject]>, settings: PlaySettings): Promise<void> {
+    const endMs = performance.now() + settings.seconds * 1000
+    const queue = subjects[Symbol.iterator]()
+    let left = settings.count
     const lane = async (_: unknown, index: number): Promise<void> => {
       await wait(index * laneGapMs)
-      for (let next = queue.shift(); next; next = queue.shift()) {
-        const [name, subject] = next
-        const outcome = this.#outcomes.get(name) ?? { name, subject, theirs: [], ours: [] }
-        while (performance.now() < endMs && outcome.theirs.length < plays && differs(outcome)) {
-          await this.#playOnce(outcome)
-          this.#outcomes.set(outcome)
-        }
+      while (left > 0 && performance.now() < endMs) {
+        const next = queue.next()
+        if (next.done) return
+        const [name, subject] = next.value
+        const outcome = this.#outcomes.get(name) ?? (await this.#screened(name, subject))
+        this.#outcomes.set(outcome)
+        if (races(outcome) || left <= 0) continue
+        left--
+        while (performance.now() < endMs && needsPlay(outcome, settings)) await this.#playOnce(outcome)
       }
     }
-    await Promise.all(Array.from({ length: parallel }, lane))
+    await Promise.all(Array.from({ length: settings.parallel }, lane))
   }
 
   async close(): Promise<void> {
@@ -63,12 +78,22 @@ export class PlayRun {
     await this.#nodes.theirs.close()
   }
 
+  /** Plays it on our two nodes alone: what races there is left out whatever the real node does. */
+  async #screened(name: string, subject: Subject): Promise<Outcome> {
+    const [ours, slow] = await this.#lives(subject, [this.#nodes.ours, this.#nodes.slow])
+    return { name, subject, theirs: [], ours: [ours!], slow: [slow!] }
+  }
+
   async #playOnce({ subject, theirs, ours }: Outcome): Promise<void> {
-    const pod = this.#podName()
-    const both = [this.#nodes.theirs, this.#nodes.ours].map((node) => play(subject, node, pod))
-    const [their, our] = (await Promise.all(both)).map(lifeOf)
+    const nodes = [this.#nodes.theirs, ...(theirs.length > 0 ? [this.#nodes.ours] : [])]
+    const [their, our] = await this.#lives(subject, nodes)
     theirs.push(their!)
-    ours.push(our!)
+    if (our) ours.push(our)
+  }
+
+  async #lives(subject: Subject, nodes: PodNode[]): Promise<Life[]> {
+    const pod = this.#podName()
+    return (await Promise.all(nodes.map((node) => play(subject, node, pod)))).map(lifeOf)
   }
 
   /** Has the form that plain.ts takes out. */
@@ -85,4 +110,6 @@ export class PlayRun {
   }
 }
 
-const differs = (outcome: Outcome): boolean => outcome.theirs.length === 0 || differencesIn(outcome).length > 0
+/** The first plays on the real node are compared with each other. */
+const needsPlay = (outcome: Outcome, { plays, again }: PlaySettings): boolean =>
+  outcome.theirs.length < again || (outcome.theirs.length < plays && differencesIn(outcome).length > 0)

@@ -1,0 +1,26 @@
+/** Takes the place of `trackedRuntime` in a kubelet whose runtime is slow; see `slow-kubelet.ts`. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { trackedRuntime as tracked } from '../../../kubelet/runtime/tracked-runtime.ts'
+
+/** The delays, from and to, in milliseconds. */
+const delays = { startSandbox: [500, 1_500], startContainer: [1_000, 3_000], stopContainer: [500, 2_000] } as const
+
+export const trackedRuntime: typeof tracked = (runtime, activity) => {
+  const { startSandbox, startContainer, stopContainer } = runtime
+  return tracked(
+    Object.assign(runtime, {
+      startSandbox: late('startSandbox', startSandbox.bind(runtime)),
+      startContainer: late('startContainer', startContainer.bind(runtime)),
+      stopContainer: late('stopContainer', stopContainer.bind(runtime)),
+    }),
+    activity,
+  )
+}
+
+function late<A extends unknown[], R>(call: keyof typeof delays, run: (...args: A) => Promise<R>) {
+  const [from, to] = delays[call]
+  return async (...args: A): Promise<R> => {
+    await wait(from + (to - from) * Math.random())
+    return await run(...args)
+  }
+}
