@@ -196,7 +196,7 @@ export class Prober {
     if (result !== undefined) return result === 'success'
     // An instance that takes the place of a killed one at once counts as started until its own probe begins.
     if (type === 'startup') return this.#told(pod, name)?.started ?? false
-    // As upstream: a container that nobody probes any more is ready. A pod whose deadline has passed still runs then.
+    // As upstream, a container without a worker is ready. The pod still runs here: its deadline has passed.
     if (
       isTerminalPhase(this.#options.status(uidOf(pod))?.phase) &&
       !this.#workers.get(uidOf(pod))?.has(`${name}/${type}`)

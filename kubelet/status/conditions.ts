@@ -66,7 +66,7 @@ export const readinessConditions = (input: ReadinessInput): Verdict[] => [
 ]
 
 /**
- * Whether a pod's own conditions, which other clients set for its readiness gates, ask for another `Ready` condition than
+ * Says whether the conditions that other clients set for a pod's readiness gates ask for another `Ready` condition than
  * it has. Upstream: NeedToReconcilePodReadiness of pkg/kubelet/status/status_manager.go.
  */
 export function readinessDiffers(pod: Pod): boolean {
