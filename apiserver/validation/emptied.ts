@@ -20,6 +20,9 @@ export function noteEmptied(object: object, emptied: readonly Emptied[]): void {
 
 const emptiedOf = (object: object): readonly Emptied[] => (object as { [key]?: Emptied[] })[key] ?? []
 
+/** Returns whether the client wrote a list or a map that the object lacks. */
+export const hasEmptied = (object: object): boolean => emptiedOf(object).length > 0
+
 /** Calls `act` while the object has its empty lists and maps; with `shown`, only those that are encoded as null. */
 export function withEmptied<T>(object: object, which: 'all' | 'shown', act: () => T): T {
   const put = emptiedOf(object).filter(

@@ -201,6 +201,9 @@ export function findingsIn(text: string, value: unknown): Findings {
   return { duplicates: firstErrors(scanJson(text).duplicates).map((path) => `duplicate field "${path}"`), fractions }
 }
 
+/** Returns whether {@link findingsIn} finds something. */
+export const hasFindings = (text: string, value: unknown): boolean => findingsIn(text, value) !== noFindings
+
 function countKeys(value: unknown): number {
   if (value === null || typeof value !== 'object') return 0
   let keys = 0

@@ -2,9 +2,12 @@ import { badRequest, unsupportedMediaType } from '../../../shared/api/status/sta
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { resetsManagedFields } from '../../patch/managed-fields.ts'
+import type { Decoded } from '../../validation/decoder.ts'
+import { hasEmptied } from '../../validation/emptied.ts'
 import { assertObjectBody, decodeBody, type FieldValidation, parseJsonBody } from '../../validation/request-body.ts'
 import { warnOf } from '../../validation/strict-errors.ts'
 import type { WorkLimits } from '../../work-limits.ts'
+import { RecurringSpecs } from './recurring-specs.ts'
 import { parseYaml, YamlError } from './yaml-body.ts'
 
 /** A body that has arrived and is not parsed yet. */
@@ -28,22 +31,78 @@ export function mediaType(contentType: string | undefined): string {
   return (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase()
 }
 
-/** Reads the object of a create or update; what Warn tells goes to `warn`. */
+interface ReadOptions {
+  fieldValidation: FieldValidation
+  limits: WorkLimits
+  /** Is told what Warn tells. */
+  warn(text: string): void
+}
+
+/** Reads the object of a create or update. */
 export async function readObject(
   definition: ResourceDefinition,
   { bytes, contentType }: RawBody,
-  { fieldValidation, limits, warn }: { fieldValidation: FieldValidation; limits: WorkLimits; warn(text: string): void },
+  options: ReadOptions,
 ): Promise<KubeObject> {
   // There is no protobuf form of what only a schema describes.
   if (definition.custom && !customTypes.includes(mediaType(contentType))) throw unknownMediaType(customTypes)
-  const maxValues = limits.bodyValues
-  const reading = readBodyAs({ bytes, contentType }, { kind: definition.kind, fieldValidation, maxValues })
-  const { body, text, strictErrors } = reading instanceof Promise ? await reading : reading
+  const { fieldValidation, limits } = options
+  const reading = { kind: definition.kind, fieldValidation, maxValues: limits.bodyValues }
+  const parsed = readBodyAs({ bytes, contentType }, reading)
+  return decoded(definition, parsed instanceof Promise ? await parsed : parsed, options).object
+}
+
+function decoded(
+  definition: ResourceDefinition,
+  { body, text, strictErrors }: ParsedBody,
+  options: ReadOptions,
+): Decoded {
+  const { fieldValidation, limits, warn } = options
   const reset = resetsManagedFields(body)
-  const decoded = decodeBody(definition, body, { fieldValidation, text, strictErrors, maxValues })
-  warnOf(decoded.strictErrors, warn)
-  if (reset) decoded.object.metadata.managedFields = []
-  return decoded.object
+  const found = decodeBody(definition, body, { fieldValidation, text, strictErrors, maxValues: limits.bodyValues })
+  warnOf(found.strictErrors, warn)
+  if (reset) found.object.metadata.managedFields = []
+  return found
+}
+
+/** An object that is to be created. */
+export interface NewObject {
+  object: KubeObject
+  /** Must be called when the object has its defaults. */
+  isComplete?(): void
+}
+
+/**
+ * Reads the object of a create, as {@link readObject}. Where the kind shares specs, and that of the object is known, it
+ * is frozen and has its defaults.
+ */
+export async function readNewObject(
+  definition: ResourceDefinition,
+  raw: RawBody,
+  options: ReadOptions,
+): Promise<NewObject> {
+  const { fieldValidation, limits } = options
+  const isShort = RecurringSpecs.mayRead(raw.bytes.length, limits.bodyValues)
+  if (!definition.strategy.sharesSpec || !isShort || mediaType(raw.contentType) !== 'application/json')
+    return { object: await readObject(definition, raw, options) }
+  const specs = specsOf(definition)
+  const text = raw.bytes.toString('utf8')
+  const known = specs.read(text)
+  if (known) return { object: decoded(definition, { body: known }, options).object }
+  const { object, strictErrors } = decoded(definition, parseBody(text, definition.kind, limits.bodyValues), options)
+  if (strictErrors.length > 0 || fieldValidation === 'Ignore' || hasEmptied(object)) return { object }
+  return { object, isComplete: () => specs.learn(text, object.spec) }
+}
+
+const specsByDefinition = new WeakMap<ResourceDefinition, RecurringSpecs>()
+
+function specsOf(definition: ResourceDefinition): RecurringSpecs {
+  let specs = specsByDefinition.get(definition)
+  if (!specs) {
+    specs = new RecurringSpecs(definition)
+    specsByDefinition.set(definition, specs)
+  }
+  return specs
 }
 
 export interface ParsedBody {
@@ -62,11 +121,8 @@ interface Reading {
 /** The body as plain data, a promise of it where its parser is loaded first; `kind` is what error messages call it. */
 export function readBodyAs({ bytes, contentType }: RawBody, reading: Reading): ParsedBody | Promise<ParsedBody> {
   switch (mediaType(contentType)) {
-    case 'application/json': {
-      const text = bytes.toString('utf8')
-      const { kind, maxValues } = reading
-      return { body: assertObjectBody(parseJsonBody(text, kind, maxValues), text, kind), text }
-    }
+    case 'application/json':
+      return parseBody(bytes.toString('utf8'), reading.kind, reading.maxValues)
     case 'application/yaml':
       return readYaml(bytes.toString('utf8'), reading)
     case 'application/vnd.kubernetes.protobuf':
@@ -75,6 +131,11 @@ export function readBodyAs({ bytes, contentType }: RawBody, reading: Reading): P
       throw unknownMediaType()
   }
 }
+
+const parseBody = (text: string, kind: string, maxValues: number): ParsedBody => ({
+  body: assertObjectBody(parseJsonBody(text, kind, maxValues), text, kind),
+  text,
+})
 
 async function readYaml(text: string, { kind, fieldValidation, maxValues }: Reading): Promise<ParsedBody> {
   const { value, duplicates } = await yamlOf(text, kind, maxValues)

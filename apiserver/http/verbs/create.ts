@@ -1,6 +1,6 @@
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import type { ApiContext } from '../api-context.ts'
-import { readObject } from '../body/request-object.ts'
+import { readNewObject } from '../body/request-object.ts'
 import { negotiate } from '../encode/negotiation.ts'
 import { encodeForClient } from '../encode/object-encoder.ts'
 import type { ResourceExchange } from '../exchange.ts'
@@ -15,10 +15,12 @@ export async function create(
   const negotiated = negotiate(request.headers.accept, false)
   const options = parseWriteOptions(exchange, 'CreateOptions')
   const bytes = await exchange.body()
-  const object = await readObject(definition, { bytes, contentType: request.headers['content-type'] }, options)
+  const raw = { bytes, contentType: request.headers['content-type'] }
+  const { object, isComplete } = await readNewObject(definition, raw, options)
   exchange.created = object
   const scope = { definition, namespace: target.namespace, user }
   definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
+  isComplete?.()
   exchange.audit?.requested({ kind: definition.kind, apiVersion: apiVersionOf(definition) }, object)
   const stored = await api.registry.create(scope, object, options)
   const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })

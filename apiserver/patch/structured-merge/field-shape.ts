@@ -8,7 +8,8 @@ type Shape =
   | { kind: 'any' | 'scalar' | 'unset' | 'null' | 'atomic list' | 'atomic map' }
   /** Where Go's zero value of the parent holds something, being that is a difference. */
   | { kind: 'zero or not'; zero: unknown; isZero: boolean; shape: Shape }
-  | { kind: 'map'; keys: string[]; children: Shape[] }
+  /** `frozen`: the frozen map that had the shape last, and has it still. */
+  | { kind: 'map'; keys: string[]; children: Shape[]; frozen?: object }
   /** `identities`: of each item, the values of the list's keys; of a set, the item. */
   | { kind: 'list'; keys: string[]; identities: unknown[][]; children: Shape[] }
 
@@ -92,7 +93,10 @@ function hasShape(shape: Shape, value: unknown): boolean {
     case 'scalar':
       return typeof value !== 'object' && value !== undefined
     case 'map':
-      return isMap(value) && hasMapShape(shape.keys, shape.children, value)
+      if (value === shape.frozen) return true
+      if (!isMap(value) || !hasMapShape(shape.keys, shape.children, value)) return false
+      if (Object.isFrozen(value)) shape.frozen = value
+      return true
     case 'list':
       return Array.isArray(value) && hasListShape(shape.keys, shape.identities, shape.children, value)
     case 'any':

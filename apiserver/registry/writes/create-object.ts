@@ -9,6 +9,7 @@ import { invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dns1123Subdomain } from '../../validation/names.ts'
 import { validateObjectMeta } from '../../validation/object-meta.ts'
+import { copy } from '../../values/json-map.ts'
 import type { AdmissionAttributes } from '../admission-plugin.ts'
 import { objectKey } from '../keys.ts'
 import { asShown, encodeWrite, type StoredObject } from '../stored-object.ts'
@@ -45,9 +46,7 @@ export async function createObject(
   const { resourceVersion } = object.metadata
   forgetDeletion(object)
   const system = { uid: randomUUID(), now: toTime(registry.clock.now()) }
-  if (!options.managedFieldsAreSet) {
-    trackFields(definition, undefined, object, { manager: options.fieldManager, subresource, time: system.now })
-  }
+  noteOwner(scope, object, options, system.now)
   warnOfReason(object, options.warn)
   fillSystemFields(scope, object, system)
   const { dryRun, warn, annotate } = options
@@ -102,6 +101,14 @@ export async function createObject(
     }
   }
   return allocation ? (await writeAllocated(allocation, store))! : store()
+}
+
+/** Sets the managedFields. The object has a spec of its own then, which may be changed. */
+function noteOwner({ definition, subresource }: RequestScope, object: KubeObject, options: WriteOptions, time: string) {
+  const { fieldManager: manager, managedFieldsAreSet } = options
+  if (!managedFieldsAreSet) trackFields(definition, undefined, object, { manager, subresource, time })
+  const { spec } = object
+  if (typeof spec === 'object' && Object.isFrozen(spec)) object.spec = copy(spec)
 }
 
 function validate(registry: WritePath, scope: RequestScope, object: KubeObject, context: StrategyContext): void {
