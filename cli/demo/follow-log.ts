@@ -14,7 +14,7 @@ export interface LogOptions {
   tailLines?: number
 }
 
-/** `kubectl logs -f`: calls back for each line until the container has ended. */
+/** `kubectl logs -f`: calls back for each line until the container has ended. Rejects if the server ends before. */
 export async function followLog(options: LogOptions): Promise<void> {
   const { server, ca, user, namespace, pod, container, onLine, tailLines } = options
   const how = tailLines === undefined ? 'follow=true' : `tailLines=${tailLines}`
@@ -24,6 +24,7 @@ export async function followLog(options: LogOptions): Promise<void> {
     createInterface({ input: response })
       .on('line', onLine)
       .on('close', () => resolve())
+      .on('error', reject)
   }).on('error', reject)
   await promise
 }
