@@ -65,6 +65,8 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   statusKeepsMetadata?: boolean
   /** Subresources served by their own handlers (binding, log, eviction …), for discovery. */
   extraSubresources?: SubresourceEntry[]
+  /** Names an annotation that is a field upstream: only whole objects show it. */
+  fieldAnnotation?: string
   /** Holds a Warning header for each request on this version. */
   deprecationWarning?: string
   strategy: Strategy<T>

@@ -90,8 +90,17 @@ const printValue = (value: unknown): string => {
  */
 const goJson = (value: unknown): string => {
   const json = toJson(value)
-  return typeof value === 'string' ? json : json.replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)
+  return typeof value === 'string'
+    ? goQuoted(json)
+    : json.replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)
 }
+
+/** Go quotes control characters in fewer letters than JSON does. */
+const goQuoted = (json: string): string =>
+  json.replace(/\\\\|\\u00([01].)|\x7f/g, (found, code) => {
+    if (found === '\x7f') return '\\x7f'
+    return code === '07' ? '\\a' : code === '0b' ? '\\v' : code ? `\\x${code}` : found
+  })
 
 /**
  * Returns a 422 that names every mistake once. If they are more than fit into `maxBytes`, it names the first ones and

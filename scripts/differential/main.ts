@@ -80,7 +80,8 @@ async function run(area: string, seed: number): Promise<void> {
       summary.add(area, kind, found)
       if (found === 'unstable') console.log(JSON.stringify({ area, seed, kind, operation, what, step, unstable: true }))
       else if (found) {
-        const request = `${asked.steps[step]!.method} ${asked.steps[step]!.path}`
+        const { method, path, accept } = asked.steps[step]!
+        const request = `${method} ${path}${accept ? ` as ${accept}` : ''}`
         console.log(JSON.stringify({ area, seed, kind, operation, what, step, request, ...found }))
         const key = `${kind} ${keyOf(found)}`
         const times = recorded.get(key) ?? 0

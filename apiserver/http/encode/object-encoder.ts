@@ -26,7 +26,7 @@ export function encodeForClient(
         }),
       )
     case 'PartialObjectMetadata':
-      return toJson(partialObjectMetadata(decodeStored(stored), transform.version))
+      return toJson(partialObjectMetadata(decodeStored(stored), transform.version, definition))
     case 'PartialObjectMetadataList':
       throw notAList(definition)
   }

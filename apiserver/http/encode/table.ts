@@ -91,7 +91,7 @@ function shown(
   { version, include }: Pick<TableOptions, 'version' | 'include'>,
 ): unknown {
   if (include === 'None') return null
-  if (include === 'Metadata') return partialObjectMetadata(object, version)
+  if (include === 'Metadata') return partialObjectMetadata(object, version, definition)
   const { kind, apiVersion } = JSON.parse(`${typeHead(definition).slice(0, -1)}}`) as KubeObject
   return { kind, apiVersion, ...object }
 }

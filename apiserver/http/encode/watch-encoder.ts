@@ -63,9 +63,9 @@ export const inProtobuf = ({ id, encode }: WatchEncoder<Buffer>): WatchEncoder<B
 export const protobufEvent = ({ type, object }: { type: string; object: JsonMap }): Buffer =>
   encodeWatchEvent(type, object)!
 
-export function partialObjectEncoder({ version }: Transform): WatchEncoder<Buffer> {
+export function partialObjectEncoder(definition: ResourceDefinition, { version }: Transform): WatchEncoder<Buffer> {
   const encode = (object: Parameters<typeof partialObjectMetadata>[0]): string =>
-    toJson(partialObjectMetadata(object, version))
+    toJson(partialObjectMetadata(object, version, definition))
   return linesOf(
     {
       change: (record) => encode(decodeStored(stored(record))),

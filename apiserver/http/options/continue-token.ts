@@ -24,7 +24,7 @@ export function decodeContinue(token: string): ContinueToken {
   try {
     parsed = JSON.parse(text) as typeof parsed
   } catch {
-    throw refused(scanJson(text).error ?? 'unexpected end of JSON input')
+    throw refused(firstByteError(token) ?? scanJson(text).error ?? 'unexpected end of JSON input')
   }
   const { v = '', rv = 0, start = '' } = parsed ?? {}
   if (v !== version) throw refused(`server does not recognize this encoded version ${v}`)
@@ -35,6 +35,13 @@ export function decodeContinue(token: string): ContinueToken {
   // A start that climbs out of the prefix was not made here.
   if (start.split('/').some((segment) => segment === '..' || segment === '.')) throw refused(start)
   return { revision: rv, start }
+}
+
+/** Says what Go says of a byte that begins no JSON and no text. */
+function firstByteError(token: string): string | undefined {
+  const [byte = 0] = Buffer.from(token, 'base64url')
+  if (byte < 0x80 || byte > 0x9f) return undefined
+  return `invalid character '\\u00${byte.toString(16)}' looking for beginning of value`
 }
 
 const refused = (why: string) => badRequest(`invalid continue token: continue key is not valid: ${why}`)

@@ -43,12 +43,15 @@ const policies = ['Foreground', 'Background', 'Orphan']
 
 function fromQuery(query: Query): DeleteOptions {
   const dryRun = query.getAll('dryRun')
+  const [uid, resourceVersion] = [query.get('uid'), query.get('resourceVersion')]
   return {
     gracePeriodSeconds: integer(query, 'gracePeriodSeconds'),
     propagationPolicy: query.get('propagationPolicy') ?? undefined,
     orphanDependents: query.has('orphanDependents') ? booleanParameter(query, 'orphanDependents') : undefined,
     ...(dryRun.length > 0 && { dryRun }),
-    ...(query.has('uid') && { preconditions: { uid: query.get('uid') ?? '' } }),
+    ...((uid || resourceVersion) && {
+      preconditions: { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) },
+    }),
   }
 }
 
@@ -61,10 +64,10 @@ function fromBody(body: unknown): DeleteOptions {
       `couldn't get version/kind; json parse error: json: cannot unmarshal ${word} into Go value of type ${typeMeta}`,
     )
   }
-  const { kind = 'DeleteOptions', apiVersion = 'v1' } = body as DeleteOptions
+  const { kind = 'DeleteOptions', apiVersion } = body as DeleteOptions
   if (kind !== 'DeleteOptions' && kind !== '') {
     throw badRequest(
-      `no kind ${toJson(kind)} is registered for version ${toJson(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
+      `no kind ${toJson(kind)} is registered for version ${toJson(apiVersion || 'meta.k8s.io/v1')} in scheme "pkg/runtime/scheme.go:111"`,
     )
   }
   try {

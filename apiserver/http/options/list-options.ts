@@ -23,15 +23,18 @@ export interface ListOptions {
   resourceVersionMatch: string
 }
 
+/** `watch`: the options are those of a watch. By the prefix /watch/ they are checked as those of a list. */
 export function parseListOptions(query: Query, definition: ResourceDefinition, watch: boolean): ListOptions {
+  const timeoutSeconds = integer(query, 'timeoutSeconds')
+  const limit = Math.max(integer(query, 'limit') ?? 0, 0)
   const options: ListOptions = {
     labels: parseLabelSelector(query.get('labelSelector') ?? ''),
     fields: parseFieldSelector(query.get('fieldSelector') ?? ''),
     watch,
     allowWatchBookmarks: booleanParameter(query, 'allowWatchBookmarks'),
     sendInitialEvents: query.has('sendInitialEvents') ? booleanParameter(query, 'sendInitialEvents') : undefined,
-    timeoutSeconds: integer(query, 'timeoutSeconds'),
-    limit: Math.max(integer(query, 'limit') ?? 0, 0),
+    timeoutSeconds,
+    limit,
     continue: query.get('continue') ?? '',
     resourceVersion: query.get('resourceVersion') ?? '',
     resourceVersionMatch: query.get('resourceVersionMatch') ?? '',
@@ -48,7 +51,7 @@ export function integer(query: Query, name: string): number | undefined {
   const text = query.get(name)
   if (text === null) return undefined
   if (!/^[-+]?[0-9]+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)
-  if (!Number.isSafeInteger(Number(text))) {
+  if (BigInt.asIntN(64, BigInt(text)) !== BigInt(text)) {
     throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`)
   }
   return Number(text)
@@ -91,7 +94,9 @@ function validateWatch(
     }
     if (resourceVersionMatch !== known) errors.push(notSupported(field, resourceVersionMatch, [known]))
   }
-  if (options.continue !== '') {
+  // A watch from any or the newest state has a default for what it matches.
+  const isFromState = sendInitialEvents === undefined && ['', '0'].includes(options.resourceVersion)
+  if (options.continue !== '' && (resourceVersionMatch !== '' || isFromState)) {
     errors.push(forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'))
   }
 }

@@ -2,12 +2,11 @@ import { ignoreNotFound } from '../../../shared/api/status/status-error.ts'
 import { keyPrefix } from '../../registry/keys.ts'
 import { eventRounds } from '../../watchcache/event-rounds.ts'
 import type { ApiContext } from '../api-context.ts'
-import { sendList } from '../encode/list-stream.ts'
 import { negotiate } from '../encode/negotiation.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import { parseListOptions } from '../options/list-options.ts'
 import { readDeleteOptions } from './delete.ts'
-import { readPage } from './list.ts'
+import { readPage, sendPage } from './list.ts'
 
 /** Each object as if it were deleted alone; those that go meanwhile are no mistake. Answers what was selected. */
 export async function deletecollection(
@@ -29,5 +28,5 @@ export async function deletecollection(
       .catch(ignoreNotFound)
   }
   await eventRounds.sent()
-  return sendList(exchange, { definition, ...page, negotiated: { encoding: negotiated.encoding } })
+  return sendPage(api, exchange, { definition, page, negotiated })
 }

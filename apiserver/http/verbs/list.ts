@@ -11,12 +11,12 @@ import type { CachedList, WatchCache } from '../../watchcache/watch-cache.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { Elements } from '../encode/list-forms.ts'
 import { type ListMetadata, sendElements, sendList } from '../encode/list-stream.ts'
-import { negotiate, type Transform } from '../encode/negotiation.ts'
+import { type Negotiated, negotiate, type Transform } from '../encode/negotiation.ts'
 import { goType } from '../encode/object-encoder.ts'
 import { partialObjectMetadata } from '../encode/partial-object-metadata.ts'
 import { sendJson } from '../encode/respond.ts'
 import { type IncludeObject, includeObject, rowOf, tableOf } from '../encode/table.ts'
-import type { ResourceExchange } from '../exchange.ts'
+import type { Exchange, ResourceExchange } from '../exchange.ts'
 import { decodeContinue, encodeContinue } from '../options/continue-token.ts'
 import { type ListOptions, parseListOptions } from '../options/list-options.ts'
 import { parseRevision, waitForRevision } from '../options/resource-version.ts'
@@ -34,6 +34,15 @@ export async function list(api: ApiContext, { exchange, definition, target }: Re
     },
     asOf: exchange.asOf,
   })
+  return sendPage(api, exchange, { definition, page, negotiated })
+}
+
+/** Sends the list in the form that the client wants. Throws a StatusError (406) for a form that lists do not have. */
+export function sendPage(
+  api: ApiContext,
+  exchange: Exchange,
+  { definition, page, negotiated }: { definition: ResourceDefinition; page: Page; negotiated: Negotiated },
+): void | Promise<void> {
   const { transform } = negotiated
   if (!transform) return sendList(exchange, { definition, ...page, negotiated })
   if (transform.kind === 'PartialObjectMetadata') {
@@ -41,7 +50,8 @@ export async function list(api: ApiContext, { exchange, definition, target }: Re
       `you requested PartialObjectMetadata, but the requested object is a list (*${goType(definition)}List)`,
     )
   }
-  const shown = { metadata: page.metadata, include: includeObject(info.query), nowMs: api.clock.now() }
+  const include = transform.kind === 'Table' ? includeObject(exchange.info.query) : 'None'
+  const shown = { metadata: page.metadata, include, nowMs: api.clock.now() }
   if (page.items.length === 0) {
     const json = toJson(transformedList(definition, [], transform, shown))
     return sendJson(exchange, { status: 200, json }, negotiated)
@@ -72,7 +82,9 @@ function transformedElements(
     element(item) {
       const object = decodeStored(item)
       return toJson(
-        isTable ? rowOf(definition, object, { version, include, nowMs }) : partialObjectMetadata(object, version),
+        isTable
+          ? rowOf(definition, object, { version, include, nowMs })
+          : partialObjectMetadata(object, version, definition),
       )
     },
   }
@@ -91,7 +103,7 @@ export function transformedList(
     apiVersion: `meta.k8s.io/${version}`,
     metadata,
     // As Go shows a list that nothing was added to.
-    items: objects.length > 0 ? objects.map((object) => partialObjectMetadata(object, version)) : null,
+    items: objects.length > 0 ? objects.map((object) => partialObjectMetadata(object, version, definition)) : null,
   }
 }
 

@@ -1,5 +1,6 @@
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import { badRequest } from '../../../shared/api/status/status-errors.ts'
+import { checkNamespace } from '../../registry/writes/before-update.ts'
 import type { ApiContext } from '../api-context.ts'
 import { readObject } from '../body/request-object.ts'
 import { negotiate } from '../encode/negotiation.ts'
@@ -28,6 +29,7 @@ export async function update(
         definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
         exchange.audit?.requested({ kind: definition.kind, apiVersion: apiVersionOf(definition) }, object)
         checkName(object.metadata.name, name)
+        checkNamespace(scope, object)
         return object
       },
     },

@@ -19,6 +19,7 @@ import {
 import type { Exchange, ResourceExchange } from '../exchange.ts'
 import { type ListOptions, parseListOptions } from '../options/list-options.ts'
 import { parseRevision } from '../options/resource-version.ts'
+import { booleanParameter } from '../request-info.ts'
 import { acceptWebSocket, asksForWebSocket } from '../streams/accept-websocket.ts'
 import { HttpWatchSink } from '../streams/http-watch-sink.ts'
 import { WebSocketWatchSink } from '../streams/websocket-watch-sink.ts'
@@ -28,7 +29,7 @@ const minTimeoutSeconds = 1800
 
 export async function watch(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
   const { info } = exchange
-  const options = parseListOptions(info.query, definition, true)
+  const options = parseListOptions(info.query, definition, booleanParameter(info.query, 'watch'))
   const { encoding, encoder } = chooseEncoder(api, definition, exchange)
   const after = startOf(options, api.registry.cacheOf(definition).revision())
   const sink = await openSink(exchange, encoding)
@@ -65,7 +66,11 @@ async function openSink(
   }
   const contentType = encoding === 'protobuf' ? `${contentTypes.protobuf};stream=watch` : contentTypes.json
   const response = exchange.takeOver()
-  response.writeHead(200, { ...baseHeaders(request), 'content-type': contentType })
+  const warning = exchange.warnings.header()
+  response.writeHead(
+    200,
+    Object.assign(baseHeaders(request), { 'content-type': contentType, ...(warning && { warning }) }),
+  )
   response.flushHeaders()
   return new HttpWatchSink(response, request.socket, encoding === 'protobuf' ? protobufEvent : undefined)
 }
@@ -103,7 +108,7 @@ function jsonEncoder(
   if (!transform) return objectEncoder(definition)
   // A list of lists makes no sense, and a real server sends nothing rather than say so.
   if (transform.kind === 'PartialObjectMetadataList') return { encode: () => Buffer.alloc(0) }
-  if (transform.kind === 'PartialObjectMetadata') return partialObjectEncoder(transform)
+  if (transform.kind === 'PartialObjectMetadata') return partialObjectEncoder(definition, transform)
   const include = includeObject(info.query)
   return tableEncoder(definition, { version: transform.version, include, now: () => api.clock.now() })
 }

@@ -56,7 +56,11 @@ export function decideDelete(
   }
   if (graceful && (current.metadata.deletionGracePeriodSeconds ?? 0) !== 0)
     return shorten(object, options, nowMs, current)
-  if (!metadata.finalizers) return { outcome: 'remove', object, written: false }
+  if (!metadata.finalizers) {
+    // Nothing is written before, so the policy leaves no trace.
+    metadata.finalizers = current.metadata.finalizers
+    return { outcome: 'remove', object, written: false }
+  }
   if (first) mark(object, nowMs, 0)
   else metadata.deletionGracePeriodSeconds = 0
   return changed(object, current) ? { outcome: 'mark', object } : { outcome: 'pending', object: current }

@@ -51,6 +51,14 @@ export function checkResourceVersion(
   if (asked !== BigInt(currentRevision)) throw modified(definition, name)
 }
 
+/** Throws a StatusError (400) if the body names another namespace than the request. */
+export function checkNamespace(
+  { definition, namespace }: Pick<ObjectScope, 'definition' | 'namespace'>,
+  { metadata }: KubeObject,
+): void {
+  if (definition.namespaced && metadata.namespace && metadata.namespace !== namespace) throw otherNamespace()
+}
+
 /**
  * Keeps the fields that only the server sets, whatever the body says. `reason` is the reason that the object has from
  * now on. Throws a StatusError (400) if the body names another namespace.
@@ -62,7 +70,7 @@ export function keepSystemFields(
   reason: string | undefined,
 ): void {
   const { metadata } = object
-  if (definition.namespaced && metadata.namespace && metadata.namespace !== namespace) throw otherNamespace()
+  checkNamespace({ definition, namespace }, object)
   metadata.namespace = old.metadata.namespace
   metadata.uid ??= old.metadata.uid
   metadata.creationTimestamp = old.metadata.creationTimestamp

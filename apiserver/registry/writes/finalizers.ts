@@ -21,7 +21,9 @@ export function finalizersFor(
   const wanted = policy === 'Orphan' ? orphan : policy === 'Foreground' ? foreground : undefined
   const kept = present.filter((finalizer) => finalizer !== orphan && finalizer !== foreground)
   if (wanted) kept.push(wanted)
-  return kept.length > 0 ? kept : undefined
+  if (kept.length === 0) return undefined
+  const isSame = kept.length === present.length && kept.every((finalizer) => present.includes(finalizer))
+  return isSame ? present : kept
 }
 
 function policyOf({ propagationPolicy, orphanDependents }: DeleteOptions, present: string[], orphans: boolean): string {

@@ -39,6 +39,9 @@ const strategy = workloadStrategy<DaemonSet>({
   validateStatus: ({ status = {} }, _old, errors) => validateStatus(status, errors),
 })
 
+/** Counts templates for clients of old; kept in an annotation since it left the spec. */
+const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation'
+
 export const daemonset = resource<DaemonSet>({
   group: 'apps',
   version: 'v1',
@@ -72,6 +75,7 @@ export const daemonset = resource<DaemonSet>({
     ...templateCells(spec),
   ],
   subresources: { status: true },
+  fieldAnnotation: TEMPLATE_GENERATION,
   strategy: {
     ...strategy,
     prepareForCreate(object, context) {
@@ -103,8 +107,6 @@ export const daemonset = resource<DaemonSet>({
   },
 })
 
-/** Counts templates for clients of old; kept in an annotation since it left the spec. */
-const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation'
 const templateGeneration = ({ metadata }: DaemonSet): number =>
   Number.parseInt(metadata.annotations?.[TEMPLATE_GENERATION] ?? '', 10) || 0
 function setTemplateGeneration({ metadata }: DaemonSet, generation: number): void {

@@ -39,10 +39,12 @@ const sample = (
 export const samples: readonly Sample[] = [
   sample('v1', 'ConfigMap', { data: { k: 'v' } }, ['data.k', ['w', '', 1, null]]),
   sample('v1', 'Secret', { data: { k: 'dg==' } }, ['stringData.k', ['w', '', null]]),
-  sample('v1', 'Pod', { spec: { ...template.spec, automountServiceAccountToken: false } }, [
-    'spec.activeDeadlineSeconds',
-    [5, 4, 6, null],
-  ]),
+  sample(
+    'v1',
+    'Pod',
+    { spec: { ...template.spec, automountServiceAccountToken: false, serviceAccountName: 'default' } },
+    ['spec.activeDeadlineSeconds', [5, 4, 6, null]],
+  ),
   sample('v1', 'Service', { spec: { ports: [{ port: 80 }], selector: { app: 'a' } } }, [
     'spec.sessionAffinity',
     ['ClientIP', 'None', 'x', null],

@@ -20,9 +20,13 @@ export function matchesFields(selector: FieldSelector, fieldOf: (field: string) 
  * code 400 and upstream's message.
  */
 export function parseFieldSelector(text: string): FieldSelector {
-  return splitTerms(text)
-    .filter((term) => term !== '')
-    .map((term) => parseTerm(text, term))
+  return (
+    splitTerms(text)
+      .filter((term) => term !== '')
+      .map((term) => parseTerm(text, term))
+      // A term without a field and a value selects everything.
+      .filter(({ field, value }) => field !== '' || value !== '')
+  )
 }
 
 function parseTerm(text: string, term: string): FieldRequirement {
