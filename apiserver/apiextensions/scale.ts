@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { ScaleAccess } from '../kind/scale-access.ts'
+import { printType, printValue } from '../patch/structured-merge/go-print.ts'
 import { isObject, type JsonObject } from '../schema/json-schema.ts'
 import type { CustomResourceSubresourceScale } from './custom-resource-definition.ts'
 import { parseFieldPath } from './field-path.ts'
@@ -11,6 +12,11 @@ export function scaleAccess(scale: CustomResourceSubresourceScale): ScaleAccess 
   return {
     specReplicasPath: scale.specReplicasPath,
     statusReplicasPath: scale.statusReplicasPath,
+    ...(scale.labelSelectorPath && { selectorPath: scale.labelSelectorPath }),
+    problem: (object, field) =>
+      field === 'selector'
+        ? accessProblem(object, selector, 'string')
+        : accessProblem(object, field === 'spec' ? spec : status, 'int64'),
     specReplicas: (object) => numberAt(object, spec),
     statusReplicas: (object) => numberAt(object, status) ?? 0,
     selector: (object) => {
@@ -20,6 +26,21 @@ export function scaleAccess(scale: CustomResourceSubresourceScale): ScaleAccess 
     setSpecReplicas: (object, replicas) => setAt(object, spec, replicas),
   }
 }
+
+/** Follows the path as upstream's unstructured accessors do. */
+function accessProblem(object: unknown, path: readonly string[], expected: 'int64' | 'string'): string | undefined {
+  let value = object
+  for (const [index, step] of path.entries()) {
+    if (value === null) return undefined
+    if (!isObject(value)) return accessError(value, path.slice(0, index + 1), 'map[string]interface{}')
+    if (!Object.hasOwn(value, step)) return undefined
+    value = value[step]
+  }
+  return printType(value) === expected ? undefined : accessError(value, path, expected)
+}
+
+const accessError = (value: unknown, path: readonly string[], expected: string): string =>
+  `.${path.join('.')} accessor error: ${printValue(value)} is of the type ${printType(value)}, expected ${expected}`
 
 export const valueAt = (object: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>(

@@ -47,7 +47,7 @@ export function validateCustomResource(
   const work = new SchemaWork(version.limits)
   const errors = [
     ...validateValue(value, schema, { old: before, work }),
-    ...(scale === undefined ? [] : validateReplicas(object, specReplicas(scale), statusReplicas(scale))),
+    ...(scale === undefined ? [] : [...scaleErrors(object, scale, 'spec'), ...scaleErrors(object, scale, 'status')]),
     ...validateEmbedded(object, schema),
     ...newListErrors(object, old, schema, work),
   ]
@@ -68,7 +68,7 @@ export function validateCustomResourceStatus(
     ...(statusSchema === undefined || object.status === undefined
       ? []
       : validateValue(object.status, statusSchema, { path: 'status', old: old.status, work })),
-    ...(scale === undefined ? [] : validateReplicas(object, statusReplicas(scale))),
+    ...(scale === undefined ? [] : scaleErrors(object, scale, 'status')),
     ...newListErrors(object, old, schema, work),
   ]
   return [...errors, ...checkRules({ value: whole(object, version), old: whole(old, version), warn }, version, errors)]
@@ -95,24 +95,21 @@ const whole = (object: KubeObject, { apiVersion, kind }: ValidationRules): KubeO
 })
 
 const MAX_REPLICAS = 2 ** 31 - 1
-interface ReplicasField {
-  path: string
-  of(object: KubeObject): number | undefined
-}
-const specReplicas = (scale: ScaleAccess): ReplicasField => ({ path: scale.specReplicasPath, of: scale.specReplicas })
-const statusReplicas = (scale: ScaleAccess): ReplicasField => ({
-  path: scale.statusReplicasPath,
-  of: scale.statusReplicas,
-})
 
-/** The paths of the scale subresource lead to numbers that can count replicas. */
-function validateReplicas(object: KubeObject, ...fields: ReplicasField[]): FieldError[] {
-  return fields.flatMap(({ path, of }) => {
-    const replicas = of(object)
-    if (replicas === undefined) return []
-    if (replicas < 0) return [invalid(path, replicas, 'should be a non-negative integer')]
-    return replicas > MAX_REPLICAS ? [invalid(path, replicas, `should be less than or equal to ${MAX_REPLICAS}`)] : []
-  })
+/** The paths of the scale subresource lead to numbers that can count replicas, and to a text that selects. */
+function scaleErrors(object: KubeObject, scale: ScaleAccess, part: 'spec' | 'status'): FieldError[] {
+  const path = part === 'spec' ? scale.specReplicasPath : scale.statusReplicasPath
+  const problem = scale.problem(object, part)
+  const replicas = problem ? 0 : part === 'spec' ? scale.specReplicas(object) : scale.statusReplicas(object)
+  const errors: FieldError[] = []
+  if (problem) errors.push(invalid(path, 0, problem))
+  else if (replicas !== undefined && replicas < 0)
+    errors.push(invalid(path, replicas, 'should be a non-negative integer'))
+  else if (replicas !== undefined && replicas > MAX_REPLICAS)
+    errors.push(invalid(path, replicas, `should be less than or equal to ${MAX_REPLICAS}`))
+  const selectorProblem = part === 'status' && scale.selectorPath && scale.problem(object, 'selector')
+  if (selectorProblem) errors.push(invalid(scale.selectorPath!, '', selectorProblem))
+  return errors
 }
 
 /** Errors after which rules could meet what they do not expect. */

@@ -5,8 +5,12 @@ export interface ScaleAccess {
   specReplicas(object: KubeObject): number | undefined
   statusReplicas(object: KubeObject): number
   selector(object: KubeObject): string
+  /** Says why the field is none that the subresource can read, as Go prints it; undefined if it is one or absent. */
+  problem(object: KubeObject, field: 'spec' | 'status' | 'selector'): string | undefined
   setSpecReplicas(object: KubeObject, replicas: number): void
   /** Dotted as messages name it: `.spec.replicas`. */
   specReplicasPath: string
   statusReplicasPath: string
+  /** Absent if the subresource shows no selector. */
+  selectorPath?: string
 }

@@ -119,7 +119,7 @@ class ValueCheck {
       for (const problem of checkNumber(value, schema, name))
         outcome.add(
           problem.plain
-            ? invalid(NO_FIELD, '', problem.text)
+            ? invalid(this.#path || NO_FIELD, '', problem.text)
             : invalid(this.#field(name), problem.value ?? value, problem.text),
         )
       outcome.matches++
@@ -234,7 +234,8 @@ class ValueCheck {
   #combinations(asked: Asked, outcome: Outcome): void {
     outcome.matches++
     const { anyOf, oneOf, allOf, not } = asked.schema
-    const plain = (text: string): void => outcome.add(invalid(NO_FIELD, '', `${JSON.stringify(asked.name)} ${text}`))
+    const plain = (text: string): void =>
+      outcome.add(invalid(this.#path || NO_FIELD, '', `${JSON.stringify(asked.name)} ${text}`))
     if (anyOf !== undefined && anyOf.length > 0) {
       const { valid, closest } = this.#branches(asked, anyOf, 1)
       if (valid === 0) {

@@ -99,19 +99,32 @@ export function differenceOf(our: Answer, their: Answer): Difference | undefined
   return { class: 'warning', at: `${short(theirs.warnings, 230)} -> ${short(ours.warnings, 230)}` }
 }
 
+/** Entries of managedFields stand in the order of the seconds in which they were written. */
+function managersInOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(managersInOrder)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      key === 'managedFields' && Array.isArray(item) ? sorted(item) : managersInOrder(item),
+    ]),
+  )
+}
+
+const sorted = (items: readonly unknown[]): unknown[] =>
+  items.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+
 /** A real server checks schemas of custom resources property by property, and maps of Go have no order. */
 function inOrder(answer: Answer): Answer {
+  if (answer.status < 300) return { ...answer, body: managersInOrder(answer.body) }
   const { causes, message } = (answer.body ?? {}) as { causes?: unknown[]; message?: string }
-  if (
-    !Array.isArray(causes) ||
-    causes.length < 2 ||
-    !/^(CustomResourceDefinition|\w+\.[\w{}-]+\.example\.com)\b/.test(message ?? '')
-  )
-    return answer
-  const sorted = causes.map((cause) => JSON.stringify(cause)).sort()
-  const words = message!.replace(/[[\]]/g, '').split(', ').sort()
-  return { ...answer, body: { ...(answer.body as object), causes: sorted, message: words } }
+  if (!Array.isArray(causes) || causes.length < 2 || !ofDefinitions.test(message ?? '')) return answer
+  const [title, ...lines] = message!.replace(/[[\]]/g, '').split(/(?<= is invalid: )|, /)
+  return { ...answer, body: { ...(answer.body as object), causes: sorted(causes), message: [title, ...lines.sort()] } }
 }
+
+/** Messages about definitions and their resources. */
+const ofDefinitions = /^(CustomResourceDefinition|\w+\.[\w{}-]+\.example\.com)\b/
 
 const short = (value: unknown, length: number): string =>
   (JSON.stringify(value && typeof value === 'object' && 'body' in value ? value.body : value) ?? '').slice(0, length)

@@ -8,7 +8,7 @@ import {
   ownProperty,
   type ValidationRule,
 } from '../../schema/json-schema.ts'
-import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
+import { forbidden, internal, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import { type CompiledRule, compileRules } from '../cel/rule-compiler.ts'
 import { parseFieldPath } from '../field-path.ts'
@@ -135,7 +135,9 @@ function compileErrors(place: Place, walk: Walk): FieldError[] {
   const below = children(place).flatMap((child) => compileErrors(child, walk))
   const rules = rulesAt(place)
   if (rules.length === 0 || hasPrefix(walk.wrong, path)) return below
-  const size = place.size ?? schemaSize(schema, root)
+  const ownSize = schemaSize(schema, root)
+  if (ownSize === undefined) return [...below, internal(`${path}.x-kubernetes-validations`, hasNoType)]
+  const size = place.size ?? ownSize
   const here = compileRules(schema, root, size).rules
   const most = place.most ?? (size === undefined ? 1 : cardinality(size))
   return [
@@ -144,7 +146,11 @@ function compileErrors(place: Place, walk: Walk): FieldError[] {
       const compiled = here[index]!
       const expensive = costErrors(compiled, at, most, walk)
       if (!('holds' in compiled))
-        return [...expensive, invalid(`${at}.${compiled.field}`, printRule(rule), compiled.text)]
+        return [
+          ...expensive,
+          invalid(`${at}.${compiled.field}`, printRule(rule), compiled.text),
+          ...unusedOptional(rule, at),
+        ]
       return [...expensive, ...oldSelfErrors(compiled, at, place.uncorrelatable)]
     }),
   ]
@@ -168,6 +174,9 @@ function costErrors(
   ]
 }
 
+const hasNoType =
+  'internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations'
+
 /** Whether any of the sorted texts begins with the prefix: the first that is not before it would. */
 function hasPrefix(sorted: readonly string[], prefix: string): boolean {
   let [from, to] = [0, sorted.length]
@@ -179,6 +188,12 @@ function hasPrefix(sorted: readonly string[], prefix: string): boolean {
   return sorted[from]?.startsWith(prefix) ?? false
 }
 
+/** A rule that cannot be compiled uses nothing. */
+const unusedOptional = ({ optionalOldSelf }: ValidationRule, path: string): FieldError[] =>
+  optionalOldSelf === undefined
+    ? []
+    : [invalid(`${path}.optionalOldSelf`, optionalOldSelf, 'may not be set if oldSelf is not used in rule')]
+
 function oldSelfErrors(
   { rule, usesOldSelf }: CompiledRule,
   path: string,
@@ -188,7 +203,5 @@ function oldSelfErrors(
     const detail = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${uncorrelatable}`
     return [invalid(`${path}.rule`, rule.rule, detail)]
   }
-  if (!usesOldSelf && rule.optionalOldSelf !== undefined)
-    return [invalid(`${path}.optionalOldSelf`, rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule')]
-  return []
+  return usesOldSelf ? [] : unusedOptional(rule, path)
 }

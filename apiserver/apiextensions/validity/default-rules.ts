@@ -8,11 +8,13 @@ import type { FieldError } from '../../validation/field-errors.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { rulesOf } from '../cel/rule-check.ts'
 
-/** Checks that every default is a value that its schema specifies and allows. */
+/** Checks that every default is a value that its schema specifies and allows. As upstream, not those below maps. */
 export function validateDefaults(schema: JSONSchemaProps, path: string, work: SchemaWork): FieldError[] {
   return [
     ...(schema.default === undefined || work.isSpent ? [] : validateDefault(schema, `${path}.default`, work)),
-    ...structureOf(schema).flatMap((part) => validateDefaults(part.schema, path + part.step, work)),
+    ...structureOf(schema).flatMap((part) =>
+      part.step === '.additionalProperties' ? [] : validateDefaults(part.schema, path + part.step, work),
+    ),
   ]
 }
 

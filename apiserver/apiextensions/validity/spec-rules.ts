@@ -57,6 +57,8 @@ function unchangedVersions(
   return new Set(unchanged.map(({ name }) => name))
 }
 
+const withoutSchema = 'may only be set when `version.schema.openAPIV3Schema` is not included'
+
 function validateSpec(spec: CustomResourceDefinitionSpec, unchanged: Set<string>, work: SchemaWork): FieldError[] {
   const path = 'spec'
   const internal = internalForm(spec)
@@ -89,7 +91,10 @@ function validateSpec(spec: CustomResourceDefinitionSpec, unchanged: Set<string>
         ...(version.additionalPrinterColumns ?? []).flatMap((column, nth) =>
           validateColumn(column, `${at}.additionalPrinterColumns[${nth}]`),
         ),
-        ...validateSelectableFields(version.selectableFields, schema, `${at}.selectableFields`),
+        // With one schema for all versions, no version has one of its own.
+        ...(version.selectableFields?.length && version.schema?.openAPIV3Schema === undefined
+          ? [invalid(`${at}.selectableFields`, '', withoutSchema)]
+          : validateSelectableFields(version.selectableFields, schema, `${at}.selectableFields`)),
       ]
     }),
     ...(new Set(names).size < names.length

@@ -1,4 +1,4 @@
-import { type JSONSchemaProps, ownProperty } from '../../schema/json-schema.ts'
+import { additionalOf, type JSONSchemaProps, ownProperty } from '../../schema/json-schema.ts'
 import { allParts } from '../../schema/parts.ts'
 import type { SchemaWork } from '../../schema/schema-work.ts'
 import { forbidden, invalid, required, tooMany } from '../../validation/field-error.ts'
@@ -207,7 +207,7 @@ export function validateSelectableFields(
 function validateSelectableField(jsonPath: string, schema: JSONSchemaProps | undefined, path: string): FieldError[] {
   const steps = parseFieldPath(jsonPath)
   const target = steps?.reduce<JSONSchemaProps | undefined>(
-    (parent, step) => (parent === undefined ? undefined : ownProperty(parent.properties, step)),
+    (parent, step) => parent && (ownProperty(parent.properties, step) ?? additionalOf(parent)),
     schema,
   )
   if (steps === undefined || target === undefined || jsonPath.includes('['))

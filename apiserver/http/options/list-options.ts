@@ -105,7 +105,7 @@ function checkFields(definition: ResourceDefinition, fields: FieldSelector): voi
   const { selectableFields, namespaced, itemHead, unsupportedField } = definition
   for (const { field } of fields) {
     if (field === 'metadata.name') continue
-    if (field === 'metadata.namespace' && (namespaced || !selectableFields)) continue
+    if (field === 'metadata.namespace' && (namespaced || (!selectableFields && itemHead === undefined))) continue
     if (selectableFields && Object.hasOwn(selectableFields, field)) continue
     throw badRequest(
       unsupportedField?.(field) ??

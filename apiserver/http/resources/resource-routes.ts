@@ -4,6 +4,7 @@ import type { RequestedResource } from '../../auth/types.ts'
 import type { ResourceDefinition, Verb } from '../../kind/resource-definition.ts'
 import { traitsOf } from '../../kind/subresource-traits.ts'
 import type { ApiContext } from '../api-context.ts'
+import { negotiate, unknownShape } from '../encode/negotiation.ts'
 import { sendText } from '../encode/respond.ts'
 import type { Exchange, ResourceExchange } from '../exchange.ts'
 import { type Handler, writing } from '../handler.ts'
@@ -86,9 +87,16 @@ function serve(api: ApiContext, exchange: Exchange, shape: Shape, verb?: Verb): 
   if (!definition) return refuse(api, exchange)
   const handler = verb ? handlerOf(definition, verb, exchange) : findSubresource(definition, target, method)
   if (definition.deprecationWarning !== undefined) exchange.warnings.add(definition.deprecationWarning)
+  if (definition.custom) assertNotProtobuf(exchange, shape)
   const context: ResourceExchange = { exchange, definition, target }
   const waiting = readable(api, context)
   return waiting ? waiting.then(() => handler(api, context)) : handler(api, context)
+}
+
+/** Throws a StatusError (406) for a client that takes custom resources in protobuf alone: they have no such form. */
+function assertNotProtobuf({ request }: Exchange, shape: Shape): void {
+  const { encoding, transform } = negotiate(request.headers.accept, shape === 'collection')
+  if (encoding === 'protobuf' && !transform) throw unknownShape()
 }
 
 /** A promise only where objects have to be converted first. */

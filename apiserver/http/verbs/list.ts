@@ -47,7 +47,7 @@ export function sendPage(
   if (!transform) return sendList(exchange, { definition, ...page, negotiated })
   if (transform.kind === 'PartialObjectMetadata') {
     throw notAcceptable(
-      `you requested PartialObjectMetadata, but the requested object is a list (*${goType(definition)}List)`,
+      `you requested PartialObjectMetadata, but the requested object is a list (*${definition.custom ? 'unstructured.Unstructured' : goType(definition)}List)`,
     )
   }
   const include = transform.kind === 'Table' ? includeObject(exchange.info.query) : 'None'
