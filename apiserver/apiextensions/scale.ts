@@ -31,11 +31,12 @@ export function scaleAccess(scale: CustomResourceSubresourceScale): ScaleAccess 
 function accessProblem(object: unknown, path: readonly string[], expected: 'int64' | 'string'): string | undefined {
   let value = object
   for (const [index, step] of path.entries()) {
-    if (value === null) return undefined
+    if (value === null || value === undefined) return undefined
     if (!isObject(value)) return accessError(value, path.slice(0, index + 1), 'map[string]interface{}')
     if (!Object.hasOwn(value, step)) return undefined
     value = value[step]
   }
+  if (value === undefined) return undefined
   return printType(value) === expected ? undefined : accessError(value, path, expected)
 }
 

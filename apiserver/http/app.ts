@@ -17,6 +17,7 @@ import type { FlowControl } from './flow-control/flow-control.ts'
 import type { Audit } from './hooks/audit.ts'
 import { authentication } from './hooks/authentication.ts'
 import { authorization } from './hooks/authorization.ts'
+import { deadline } from './hooks/deadline.ts'
 import { flowControl } from './hooks/flow-control.ts'
 import { instruments } from './hooks/instruments.ts'
 import { requestInfo } from './hooks/request-info.ts'
@@ -117,6 +118,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance<Ser
   const steps: Step[] = [
     ...(options.freshness ? [options.freshness] : []),
     authentication({ authenticators, authorizers, connections: options.connections, audit: options.audit }),
+    deadline,
     instruments(api),
     flowControl({ ...options, monotonicMs }),
     authorization(authorizers),
@@ -148,11 +150,7 @@ const kubernetes =
     keepBodies(app)
     for (const path of paths) roots.add(app, path)
     resourceRoutes(app, api)
-    const handler = asHandler((exchange) => {
-      if (!exchange.info.target) roots.assertMethod(exchange.info)
-      refuse(api, exchange)
-    })
-    app.setNotFoundHandler(handler)
+    app.setNotFoundHandler(asHandler((exchange) => refuse(api, exchange)))
   }
 
 /** Of those that Fastify reads; the client's own stay in `request.raw`. */

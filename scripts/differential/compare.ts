@@ -19,6 +19,9 @@ const chosen = new Set([
   'username',
   'groups',
   'extra',
+  'serverAddress',
+  'gitCommit',
+  'gitTreeState',
 ])
 
 export function answerOf({ status, warnings, body, type }: Received, name: string): Answer {
@@ -54,6 +57,7 @@ function normalizer(name: string): (value: unknown) => unknown {
       .replaceAll(/(resource version: |current: |record \(|precondition \()\d+/g, '$1<rv>')
       .replaceAll(/\b10\.96\.\d+\.\d+\b/g, '<ip>')
       .replaceAll(/\\*"serviceAccount(?:Name)?\\*":\\*"default\\*",/g, '')
+      .replaceAll(/\b\d+\.\d+\.\d+\.\d+:\d{4,5}\b/g, '<address>')
       .replaceAll(/\beyJ2[\w=-]+/g, '<token>')
       .replaceAll(/X509SHA256=[0-9a-f]+/g, 'X509SHA256=<hash>')
       .replaceAll(/(\\*"username\\*":\\*")[^"\\]+/g, '$1<user>')

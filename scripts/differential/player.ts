@@ -93,7 +93,12 @@ function sentOf({ method, path, type, accept, body, raw }: Step, values: Values)
 /** An object in protobuf stands in its step as JSON. */
 function encoded(text: string, type: string | undefined): string | Buffer {
   if (type !== 'application/vnd.kubernetes.protobuf' || !text.startsWith('{')) return text
-  return encodeProtobuf(JSON.parse(text)) ?? text
+  try {
+    return encodeProtobuf(JSON.parse(text)) ?? text
+  } catch {
+    // An odd object has no such form.
+    return text
+  }
 }
 
 function savedOf(body: unknown, path: string): string {

@@ -72,7 +72,12 @@ export function serverAt(url: string, agent: Agent): Server {
       throw error
     })
     const { warning, 'content-type': type } = answer.headers
-    return { status: answer.status, body: bodyOf(answer.bytes), warnings: warningsOf(warning), type: String(type) }
+    return {
+      status: answer.status,
+      body: bodyOf(answer.bytes, String(type)),
+      warnings: warningsOf(warning),
+      type: String(type),
+    }
   }
   return { send, open: (sent) => openStream({ agent, hostname, port }, sent) }
 }
@@ -135,7 +140,8 @@ export async function prepare({ send }: Server): Promise<void> {
 const protobufPrefix = Buffer.from('k8s\0')
 
 /** Shows objects in protobuf as JSON, without what is empty: Go writes empty fields and reads absent ones as empty. */
-function bodyOf(bytes: Buffer): unknown {
+function bodyOf(bytes: Buffer, type?: string): unknown {
+  if (type === 'application/yaml' && bytes.length > 0) return load(bytes.toString('utf8'))
   if (!bytes.subarray(0, 4).equals(protobufPrefix)) return parsed(bytes.toString('utf8'))
   try {
     return withoutEmpty(JSON.parse(toJson(decodeProtobuf(bytes))))

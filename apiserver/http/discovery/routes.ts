@@ -3,11 +3,19 @@ import { createHash } from 'node:crypto'
 import { methodNotAllowed, resourceNotFound } from '../../../shared/api/status/status-errors.ts'
 import type { Aggregation } from '../../aggregation/aggregation.ts'
 import type { Catalog } from '../../registry/catalog.ts'
-import { assertAcceptable, encodingFor, type Negotiated, parseAccept, unknownShape } from '../encode/negotiation.ts'
+import {
+  assertAcceptable,
+  encodingFor,
+  isAcceptable,
+  type MediaRange,
+  type Negotiated,
+  parseAccept,
+  unknownShape,
+} from '../encode/negotiation.ts'
 import { sendJson, sendNothing } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
 import { notFound } from '../resources/resource-routes.ts'
-import { type PathRoutes, reading } from '../routing/paths.ts'
+import { endsWithSlash, onlyGet, type PathRoutes } from '../routing/paths.ts'
 import {
   aggregatedDiscovery,
   apiGroup,
@@ -49,10 +57,9 @@ class Documents {
 }
 
 /** Whether the client wants the aggregated form: the first shape in its Accept header that we know. */
-function wantsAggregated(accept: string | undefined): boolean {
+function wantsAggregated(accept: string | undefined, which: 'core' | 'named'): boolean {
   if (!accept) return false
-  const ranges = parseAccept(accept)
-  assertAcceptable(ranges, false)
+  const ranges = rangesOf(accept, which)
   if (
     ranges.some(({ parameters: { g, v, as } }) => g === DISCOVERY_GROUP && v === 'v2' && as === 'APIGroupDiscoveryList')
   ) {
@@ -62,11 +69,18 @@ function wantsAggregated(accept: string | undefined): boolean {
   return false
 }
 
-/** How a document that has no other shape is wanted; refuses clients that accept other shapes only. */
-function plainForm(accept: string | undefined): Negotiated {
-  if (!accept) return { encoding: 'json' }
+/** Upstream's router refuses media types below `/api` and below a group version, the handler itself elsewhere. */
+function rangesOf(accept: string, which: 'core' | 'named'): MediaRange[] {
   const ranges = parseAccept(accept)
-  assertAcceptable(ranges, false)
+  if (which === 'core') assertAcceptable(ranges, false)
+  else if (!ranges.some(({ type }) => type === 'application/*' || isAcceptable(type))) throw unknownShape()
+  return ranges
+}
+
+/** How a document that has no other shape is wanted; refuses clients that accept other shapes only. */
+function plainForm(accept: string | undefined, which: 'core' | 'named'): Negotiated {
+  if (!accept) return { encoding: 'json' }
+  const ranges = rangesOf(accept, which)
   const plain = ranges.filter(({ parameters: { as } }) => as === undefined)
   if (plain.length === 0) throw unknownShape()
   return { encoding: encodingFor(plain) }
@@ -75,7 +89,7 @@ function plainForm(accept: string | undefined): Negotiated {
 export function discoveryRoutes(catalog: Catalog, aggregation: Aggregation, serverAddress: () => string): PathRoutes[] {
   const documents = new Documents(catalog, aggregation)
   const aggregated = (exchange: Exchange, which: 'core' | 'named'): boolean => {
-    if (!wantsAggregated(exchange.request.headers.accept)) return false
+    if (!wantsAggregated(exchange.request.headers.accept, which)) return false
     const { json, etag } = documents.get(`aggregated ${which}`, (discovered) => aggregatedDiscovery(discovered, which))
     const headers = { etag, vary: 'Accept', 'cache-control': 'public', 'content-type': AGGREGATED }
     if (exchange.request.headers['if-none-match'] === etag) {
@@ -83,44 +97,49 @@ export function discoveryRoutes(catalog: Catalog, aggregation: Aggregation, serv
     } else sendJson(exchange, { status: 200, json, headers })
     return true
   }
-  const legacy = (exchange: Exchange, name: string, make: (discovered: Discovered) => object): void =>
+  const legacy = (
+    exchange: Exchange,
+    name: string,
+    make: (discovered: Discovered) => object,
+    which: 'core' | 'named' = 'core',
+  ): void =>
     sendJson(
       exchange,
       { status: 200, json: documents.get(name, make).json },
-      plainForm(exchange.request.headers.accept),
+      plainForm(exchange.request.headers.accept, which),
     )
   const resourceList = (exchange: Exchange, group: string, version: string) => {
-    if (catalog.hasVersion(group, version))
+    if (catalog.hasVersion(group, version)) {
+      if (exchange.info.method !== 'GET') throw methodNotAllowed()
       return legacy(exchange, `list ${group}/${version}`, (discovered) => apiResourceList(discovered, group, version))
+    }
     if (catalog.hasGroup(group)) throw resourceNotFound()
     notFound(exchange)
   }
   return [
     {
       first: 'api',
-      methods: ['GET'],
       paths: {
-        '': (exchange) =>
-          aggregated(exchange, 'core') ||
-          legacy(exchange, `versions ${serverAddress()}`, () => apiVersions(serverAddress())),
+        '': onlyGet(
+          (exchange) =>
+            aggregated(exchange, 'core') ||
+            legacy(exchange, `versions ${serverAddress()}`, () => apiVersions(serverAddress())),
+        ),
         '/:version': (exchange, { version = '' }) => resourceList(exchange, '', version),
       },
     },
     {
       first: 'apis',
-      methods: reading,
       paths: {
-        '': (exchange) => aggregated(exchange, 'named') || legacy(exchange, 'groups', apiGroupList),
+        // The path with a slash has no aggregated form.
+        '': (exchange) =>
+          (!endsWithSlash(exchange) && aggregated(exchange, 'named')) ||
+          legacy(exchange, 'groups', apiGroupList, 'named'),
         '/:group': (exchange, { group = '' }) => {
           if (group === '' || !(catalog.hasGroup(group) || aggregation.hasGroup(group))) return notFound(exchange)
-          legacy(exchange, `group ${group}`, (discovered) => apiGroup(discovered, group))
+          legacy(exchange, `group ${group}`, (discovered) => apiGroup(discovered, group), 'named')
         },
-        '/:group/:version': {
-          GET: (exchange, { group = '', version = '' }) => resourceList(exchange, group, version),
-          HEAD: () => {
-            throw methodNotAllowed()
-          },
-        },
+        '/:group/:version': (exchange, { group = '', version = '' }) => resourceList(exchange, group, version),
       },
     },
   ]

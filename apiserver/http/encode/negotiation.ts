@@ -25,6 +25,8 @@ const media = [json, yaml, protobuf]
 const watchMedia = [...media, `${json};stream=watch`, `${protobuf};stream=watch`]
 const acceptable = new Set(['*/*', ...media])
 
+export const isAcceptable = (type: string): boolean => acceptable.has(type)
+
 const plain: Negotiated = { encoding: 'json' }
 const known = new Map<string, Negotiated>()
 const maxKnown = 1000
@@ -51,6 +53,18 @@ export function negotiateWithoutTable(accept: string | undefined): Negotiated {
   if (!others.some(({ type }) => acceptable.has(type))) throw unknownShape()
   return choose(others, false)
 }
+
+/** Upstream's storage of these subresources makes no Table. */
+const withoutTable = new Set(['pods/ephemeralcontainers', 'pods/resize', 'apiservices/status'])
+
+/** Negotiates as {@link negotiate} does, for an object or one of its subresources. */
+export const negotiateObject = (
+  accept: string | undefined,
+  { resource, subresource }: { resource: string; subresource?: string },
+): Negotiated =>
+  subresource !== undefined && withoutTable.has(`${resource}/${subresource}`)
+    ? negotiateWithoutTable(accept)
+    : negotiate(accept, false)
 
 /** Parses an Accept header. The best range comes first; ranges of equal quality keep the order of the header. */
 export function parseAccept(accept: string): MediaRange[] {
@@ -91,6 +105,8 @@ function read({ type, parameters }: MediaRange): Negotiated | undefined {
   const encoding = encodingOf(type)
   const { as, g, v } = parameters
   if (as === undefined) return { encoding }
+  // Tables have no protobuf form.
+  if (as === 'Table' && encoding === 'protobuf') return undefined
   if (!kinds.has(as) || g !== 'meta.k8s.io' || (v !== 'v1' && v !== 'v1beta1')) return undefined
   return { encoding, transform: { kind: as as Transform['kind'], version: v } }
 }
@@ -104,10 +120,10 @@ export function encodingFor(ranges: readonly MediaRange[]): Negotiated['encoding
   return encodingOf(types.find((type) => type !== protobuf) ?? types[0] ?? json)
 }
 
-/** Errors come in the encoding asked for, if it is one; nothing else about Accept matters to them. */
+/** Errors come in the encoding asked for, if it is one without another shape; nothing else about Accept matters. */
 export function errorEncoding(accept: string | undefined): Negotiated {
   if (accept === undefined || !/yaml|protobuf/.test(accept)) return plain
-  return { encoding: encodingFor(parseAccept(accept)) }
+  return { encoding: encodingFor(parseAccept(accept).filter(({ parameters }) => parameters.as === undefined)) }
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Registry } from '../../registry/registry.ts'
 import { sendText } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
 import { notFound } from '../resources/resource-routes.ts'
-import { endsWithSlash, type PathHandle, type PathRoutes, reading } from '../routing/paths.ts'
+import { endsWithSlash, type PathHandle, type PathRoutes } from '../routing/paths.ts'
 import type { HealthMetrics } from './health-metrics.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 
@@ -33,7 +33,7 @@ export function metricsRoute({ requests, health, sources, registry, clock, featu
     ...processFamilies(startSeconds),
   ]
   const slis = (): Family[] => [...health.families(), processStart(startSeconds)]
-  return { first: 'metrics', methods: reading, paths: { '': showing(all), '/slis': showing(slis) } }
+  return { first: 'metrics', paths: { '': showing(all), '/slis': showing(slis) } }
 }
 
 function showing(families: () => Family[]): PathHandle {

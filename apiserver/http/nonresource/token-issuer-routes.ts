@@ -3,7 +3,7 @@ import type { ServiceAccountTokens } from '../../auth/service-account/service-ac
 import { keySet } from '../../auth/service-account/signing-key.ts'
 import { parseAccept } from '../encode/negotiation.ts'
 import { sendJson } from '../encode/respond.ts'
-import type { PathRoutes } from '../routing/paths.ts'
+import { onlyGet, type PathRoutes } from '../routing/paths.ts'
 
 const maxAge = { 'cache-control': 'public, max-age=3600' }
 const keySetType = 'application/jwk-set+json'
@@ -13,9 +13,8 @@ export function tokenIssuerRoutes(tokens: ServiceAccountTokens): PathRoutes[] {
   return [
     {
       first: '.well-known',
-      methods: ['GET'],
       paths: {
-        '/openid-configuration': async (exchange) => {
+        '/openid-configuration': onlyGet(async (exchange) => {
           const { algorithm } = await tokens.key()
           const document = {
             issuer: tokens.issuer(),
@@ -25,20 +24,19 @@ export function tokenIssuerRoutes(tokens: ServiceAccountTokens): PathRoutes[] {
             id_token_signing_alg_values_supported: [algorithm],
           }
           sendJson(exchange, { status: 200, json: JSON.stringify(document), headers: maxAge })
-        },
+        }),
       },
     },
     {
       first: 'openid',
-      methods: ['GET'],
       paths: {
-        '/v1/jwks': async (exchange) => {
+        '/v1/jwks': onlyGet(async (exchange) => {
           const { accept } = exchange.request.headers
           if (accept && !parseAccept(accept).some(({ type }) => type === '*/*' || type === keySetType))
             throw notAcceptableRoute(`Available representations: ${keySetType}`)
           const headers = { ...maxAge, 'content-type': keySetType }
           sendJson(exchange, { status: 200, json: JSON.stringify(keySet(await tokens.key())), headers })
-        },
+        }),
       },
     },
   ]

@@ -1,8 +1,9 @@
+import { notAcceptableRoute } from '../../../shared/api/status/status-errors.ts'
 import { kubernetesVersion } from '../../../shared/config/kubernetes-version.ts'
-import { assertAcceptable, parseAccept } from '../encode/negotiation.ts'
+import { parseAccept } from '../encode/negotiation.ts'
 import { sendJson } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
-import type { PathRoutes } from '../routing/paths.ts'
+import { onlyGet, type PathRoutes } from '../routing/paths.ts'
 
 /** `gitVersion`: what to be announced as, `v1.36.3`. */
 export function versionRoute(gitVersion = kubernetesVersion.gitVersion): PathRoutes {
@@ -11,8 +12,9 @@ export function versionRoute(gitVersion = kubernetesVersion.gitVersion): PathRou
   const json = JSON.stringify({ ...kubernetesVersion, major, minor, ...emulated, gitVersion })
   const send = (exchange: Exchange): void => {
     const { accept } = exchange.request.headers
-    if (accept) assertAcceptable(parseAccept(accept), false)
+    if (accept && !parseAccept(accept).some(({ type }) => type === '*/*' || type === 'application/json'))
+      throw notAcceptableRoute('Available representations: application/json')
     sendJson(exchange, { status: 200, json })
   }
-  return { first: 'version', methods: ['GET'], paths: { '': send } }
+  return { first: 'version', paths: { '': onlyGet(send) } }
 }

@@ -5,7 +5,7 @@ import { kubernetesVersion } from '../../../shared/config/kubernetes-version.ts'
 import { parseAccept } from '../encode/negotiation.ts'
 import { sendText } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
-import { type PathRoutes, reading } from '../routing/paths.ts'
+import type { PathRoutes } from '../routing/paths.ts'
 
 /** Serves pages about the process, for people. Upstream: component-base/zpages. */
 export function zpages({ flags, clock }: { flags: Readonly<Record<string, unknown>>; clock: Clock }): PathRoutes[] {
@@ -35,7 +35,7 @@ function page(first: string, content: () => Readonly<Record<string, unknown>>): 
       `\nkube-apiserver ${first}\nThis page is for people, not to be parsed.\n\n${lines.join('\n')}\n`,
     )
   }
-  return { first, methods: reading, paths: { '': send } }
+  return { first, paths: { '': send } }
 }
 
 const show = (value: unknown): string =>

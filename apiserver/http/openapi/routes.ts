@@ -8,7 +8,7 @@ import type { Forward } from '../aggregation/forward.ts'
 import { baseHeaders, sendAsIs, sendJson, sendNothing } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
 import { notFound } from '../resources/resource-routes.ts'
-import { endsWithSlash, type PathRoutes, reading } from '../routing/paths.ts'
+import { endsWithSlash, type PathRoutes } from '../routing/paths.ts'
 import { documentHash, type OpenApiPart, openapiParts, openapiV3, openapiV3Index } from './documents.ts'
 import { requestedDocument } from './requested.ts'
 import { openapiV2 } from './v2.ts'
@@ -19,7 +19,6 @@ export function openapiRoute(catalog: Catalog, aggregation: Aggregation, forward
   const documents = new OpenApiDocuments(catalog, aggregation, forward)
   return {
     first: 'openapi',
-    methods: reading,
     paths: {
       '/v2': (exchange) => (endsWithSlash(exchange) ? notFound(exchange) : documents.sendV2(exchange)),
       '/v3': (exchange) => (endsWithSlash(exchange) ? sendNothing(exchange, 404) : documents.sendV3Index(exchange)),

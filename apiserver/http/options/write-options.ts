@@ -8,7 +8,7 @@ import type { FieldErrors } from '../../validation/field-errors.ts'
 import type { FieldValidation } from '../../validation/request-body.ts'
 import type { WorkLimits } from '../../work-limits.ts'
 import type { Exchange } from '../exchange.ts'
-import { booleanParameter, noQuery, type Query } from '../request-info.ts'
+import { booleanParameter, noQuery } from '../request-info.ts'
 
 /** Create-, Update- and PatchOptions: the query parameters of writes. */
 export interface ParsedWriteOptions extends WriteOptions {
@@ -43,7 +43,6 @@ export function parseWriteOptions(
       annotate: audit?.annotate,
     }
   const errors: FieldErrors = []
-  checkTimeout(query)
   const fieldManager = query.get('fieldManager') ?? ''
   const fieldValidation = query.get('fieldValidation') ?? ''
   if (patch && !patch.isApply && query.has('force')) {
@@ -103,19 +102,12 @@ export function validateDryRun(values: readonly string[], errors: FieldErrors): 
 
 function validateFieldManager(manager: string, errors: FieldErrors): void {
   if (Buffer.byteLength(manager) > maxManagerBytes) errors.push(tooLong('fieldManager', maxManagerBytes))
-  const position = [...manager].findIndex((char) => /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(char))
-  if (position === -1) return
-  const code = [...manager][position]!.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')
-  errors.push(invalid('fieldManager', manager, `invalid character U+${code} (at position ${position})`))
-}
-
-const units = /^([-+]?)((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+$/
-
-/** The request's own deadline must at least be a duration as Go reads it. */
-function checkTimeout(query: Query): void {
-  const text = query.get('timeout')
-  if (text === null || text === '' || /^[-+]?0$/.test(text) || units.test(text)) return
-  const shown = JSON.stringify(text)
-  const why = /^[-+]?[\d.]+$/.test(text) ? `time: missing unit in duration ${shown}` : `time: invalid duration ${shown}`
-  throw badRequest(`invalid timeout specified in the request URL - ${why}`)
+  let position = 0
+  for (const char of manager) {
+    if (/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(char)) {
+      const code = char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')
+      errors.push(invalid('fieldManager', manager, `invalid character U+${code} (at position ${position})`))
+    }
+    position += Buffer.byteLength(char)
+  }
 }

@@ -1,5 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import { methodNotAllowed, methodNotSupported, resourceNotFound } from '../../../shared/api/status/status-errors.ts'
+import {
+  badRequest,
+  methodNotAllowed,
+  methodNotSupported,
+  resourceNotFound,
+} from '../../../shared/api/status/status-errors.ts'
 import type { RequestedResource } from '../../auth/types.ts'
 import type { ResourceDefinition, Verb } from '../../kind/resource-definition.ts'
 import { traitsOf } from '../../kind/subresource-traits.ts'
@@ -88,6 +93,8 @@ function serve(api: ApiContext, exchange: Exchange, shape: Shape, verb?: Verb): 
   const handler = verb ? handlerOf(definition, verb, exchange) : findSubresource(definition, target, method)
   if (definition.deprecationWarning !== undefined) exchange.warnings.add(definition.deprecationWarning)
   if (definition.custom) assertNotProtobuf(exchange, shape)
+  if (target.name === '.' || target.name === '..')
+    throw badRequest(`Name parameter invalid: "${target.name}": may not be '${target.name}'`)
   const context: ResourceExchange = { exchange, definition, target }
   const waiting = readable(api, context)
   return waiting ? waiting.then(() => handler(api, context)) : handler(api, context)
@@ -123,12 +130,12 @@ function isShaped(
   { namespace, name, subresource, rest, watchPrefix }: ResourceTarget,
 ): boolean {
   const wrongScope = namespaced
-    ? name !== undefined && namespace === undefined && !watchPrefix
+    ? (name !== undefined || onlyCreates(verbs)) && namespace === undefined && !watchPrefix
     : namespace !== undefined
   // What can only be created has no paths of objects.
   const hasNoObjects = name !== undefined && onlyCreates(verbs)
   const tooLong = watchPrefix ? subresource !== undefined : rest.length > 0 && !traitsOf(subresource).hasPath
-  return !(wrongScope || hasNoObjects || tooLong || name?.includes('/'))
+  return !(wrongScope || hasNoObjects || tooLong || name?.includes('/') || namespace?.includes('/'))
 }
 
 function handlerOf(definition: ResourceDefinition, verb: Verb, { info }: Exchange): Handler {
@@ -156,9 +163,11 @@ const serves = ({ verbs }: ResourceDefinition, verb: Verb): boolean => verbs?.in
 export function refuse(api: ApiContext, exchange: Exchange) {
   const { target, path, method } = exchange.info
   if (!target) return notFound(exchange)
-  if (target.watchPrefix && target.resource === '') {
+  const hasOnlyVerb = target.watchPrefix ? target.resource === '' : target.resource === 'proxy' && !target.name
+  if (hasOnlyVerb && target.namespace === undefined) {
     const why = 'failed to create RequestInfo: unable to determine kind and namespace from url,'
-    return sendText(exchange, 500, `Internal Server Error: ${JSON.stringify(path)}: ${why} ${path}\n`)
+    const url = (exchange.request.url ?? path).replaceAll('&', '&amp;')
+    return sendText(exchange, 500, `Internal Server Error: ${JSON.stringify(url)}: ${why} ${url}\n`)
   }
   const { catalog } = api
   const definition = catalog.find(target.group, target.version, target.resource)

@@ -1,5 +1,5 @@
 import { ownValue } from '../../../shared/api/json/own-value.ts'
-import { methodNotAllowed, notFound, resourceNotFound } from '../../../shared/api/status/status-errors.ts'
+import { badRequest, methodNotAllowed, notFound, resourceNotFound } from '../../../shared/api/status/status-errors.ts'
 import type { ResourceDefinition, SubresourceEntry } from '../../kind/resource-definition.ts'
 import { subresourcesOf } from '../../kind/subresources.ts'
 import { type Handler, writing } from '../handler.ts'
@@ -17,12 +17,22 @@ import { get } from '../verbs/get.ts'
 import { patch } from '../verbs/patch.ts'
 import { update } from '../verbs/update.ts'
 
+/** Connects to something outside of the server, which cannot be tried. Throws a StatusError (400) for a dry run. */
+const connecting =
+  (handler: Handler): Handler =>
+  (api, context) => {
+    if (context.exchange.info.query.has('dryRun')) throw badRequest('dryRun is not supported')
+    return handler(api, context)
+  }
+
 type Methods = Readonly<Record<string, Handler>>
 
 /** The object itself, through the other door. */
 const sameObject: Methods = { GET: get, PUT: writing(update), PATCH: writing(patch) }
 
-const everyMethod = (handler: Handler): Methods => Object.fromEntries(commonMethods.map((method) => [method, handler]))
+const everyMethod = (handler: Handler): Methods =>
+  Object.fromEntries(commonMethods.map((method) => [method, connecting(handler)]))
+const both = (handler: Handler): Methods => ({ GET: connecting(handler), POST: connecting(handler) })
 
 /** Of subresources that show neither the object nor its scale, by `<group>/<plural>/<subresource>`. */
 const special: Readonly<Record<string, Methods>> = {
@@ -30,9 +40,9 @@ const special: Readonly<Record<string, Methods>> = {
   '/pods/binding': { POST: writing(bindPod) },
   '/pods/eviction': { POST: writing(evictPod) },
   '/pods/log': { GET: podLog },
-  '/pods/exec': { GET: execInPod, POST: execInPod },
-  '/pods/attach': { GET: attachToPod, POST: attachToPod },
-  '/pods/portforward': { GET: portForwardToPod, POST: portForwardToPod },
+  '/pods/exec': both(execInPod),
+  '/pods/attach': both(attachToPod),
+  '/pods/portforward': both(portForwardToPod),
   '/nodes/proxy': everyMethod(proxyToNode),
   '/pods/proxy': everyMethod(proxyToPod),
   '/services/proxy': everyMethod(proxyToService),

@@ -1,8 +1,8 @@
 import { isIP, isIPv6 } from 'node:net'
 import { StatusError } from '../../../shared/api/status/status-error.ts'
-import { badRequest } from '../../../shared/api/status/status-errors.ts'
+import { badRequest, notFound } from '../../../shared/api/status/status-errors.ts'
 import type { Node, Pod, Service } from '../../../shared/api/types.ts'
-import { endpointAddresses } from '../../registry/service-endpoints.ts'
+import { endpointAddresses, hasEndpoints } from '../../registry/service-endpoints.ts'
 import type { ApiContext } from '../api-context.ts'
 import { sendNothing } from '../encode/respond.ts'
 import type { ResourceExchange } from '../exchange.ts'
@@ -51,6 +51,7 @@ export const proxyToService = proxy('service', (api, { scheme, name, port }, { d
   const portName = /^\d+$/.test(port) ? nameOfPort(service, Number(port)) : port
   const found = endpointAddresses(api.registry, { namespace, name, portName })
   const chosen = found[Math.floor(api.registry.random() * found.length)]
+  if (!chosen && !hasEndpoints(api.registry, { namespace, name })) throw notFound(definition, name)
   if (!chosen) throw unavailable(`no endpoints available for service ${JSON.stringify(name)}`)
   return { origin: originOf(scheme, chosen.address, String(chosen.port)), dial: api.wayToPod(chosen) }
 })

@@ -13,7 +13,7 @@ import { jsonWord } from '../../validation/json-word.ts'
 import { warnOf } from '../../validation/strict-errors.ts'
 import type { ApiContext } from '../api-context.ts'
 import { parseYaml, YamlError } from '../body/yaml-body.ts'
-import { negotiate } from '../encode/negotiation.ts'
+import { negotiateObject } from '../encode/negotiation.ts'
 import { encodeForClient } from '../encode/object-encoder.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import type { WriteAnswer } from '../handler.ts'
@@ -26,7 +26,7 @@ export type Config = Record<string, unknown> & { apiVersion?: string; kind?: str
 /** Server-side apply: creates what is not there, and merges into what is. */
 export async function apply(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<WriteAnswer> {
   const { request, info, user } = exchange
-  const negotiated = negotiate(request.headers.accept, false)
+  const negotiated = negotiateObject(request.headers.accept, target)
   const parsed = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
   const body = await exchange.body()
   exchange.audit?.patched(body.toString('utf8'))

@@ -1,6 +1,6 @@
 import { plainError } from '../../../shared/api/status/status-errors.ts'
 import type { ApiContext } from '../api-context.ts'
-import { negotiate } from '../encode/negotiation.ts'
+import { negotiateObject } from '../encode/negotiation.ts'
 import { encodeForClient } from '../encode/object-encoder.ts'
 import { sendJson } from '../encode/respond.ts'
 import type { ResourceExchange } from '../exchange.ts'
@@ -8,7 +8,7 @@ import { parseRevision, waitForRevision } from '../options/resource-version.ts'
 
 export async function get(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
   const { request, info, user } = exchange
-  const negotiated = negotiate(request.headers.accept, false)
+  const negotiated = negotiateObject(request.headers.accept, target)
   const text = info.query.get('resourceVersion')
   if (text) {
     const revision = parseRevision(text, (why) => plainError(`resourceVersion: ${why}`))

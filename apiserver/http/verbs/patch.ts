@@ -10,7 +10,7 @@ import { jsonWord } from '../../validation/json-word.ts'
 import { decodeBody } from '../../validation/request-body.ts'
 import type { ApiContext } from '../api-context.ts'
 import { invalidPatch, type Patch, patchMediaType, readPatch } from '../body/patch-body.ts'
-import { negotiate } from '../encode/negotiation.ts'
+import { negotiateObject } from '../encode/negotiation.ts'
 import { encodeForClient } from '../encode/object-encoder.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import type { WriteAnswer } from '../handler.ts'
@@ -20,7 +20,7 @@ import { checkName } from './update.ts'
 
 export async function patch(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<WriteAnswer> {
   const { request, info, user } = exchange
-  const negotiated = negotiate(request.headers.accept, false)
+  const negotiated = negotiateObject(request.headers.accept, target)
   const type = patchMediaType(request.headers['content-type'], definition)
   if (type === 'application/apply-patch+yaml') return apply(api, { exchange, definition, target })
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: false })

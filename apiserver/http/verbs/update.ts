@@ -3,7 +3,7 @@ import { badRequest } from '../../../shared/api/status/status-errors.ts'
 import { checkNamespace } from '../../registry/writes/before-update.ts'
 import type { ApiContext } from '../api-context.ts'
 import { readObject } from '../body/request-object.ts'
-import { negotiate } from '../encode/negotiation.ts'
+import { negotiateObject } from '../encode/negotiation.ts'
 import { encodeForClient } from '../encode/object-encoder.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import type { WriteAnswer } from '../handler.ts'
@@ -14,7 +14,7 @@ export async function update(
   { exchange, definition, target }: ResourceExchange,
 ): Promise<WriteAnswer> {
   const { request, info, user } = exchange
-  const negotiated = negotiate(request.headers.accept, false)
+  const negotiated = negotiateObject(request.headers.accept, target)
   const options = parseWriteOptions(exchange, 'UpdateOptions')
   const bytes = await exchange.body()
   const { namespace, name = '', subresource } = target

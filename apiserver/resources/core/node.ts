@@ -143,9 +143,23 @@ function validateUpdate(node: Node, old: Node, errors: FieldErrors): void {
   validate(node, errors)
   const mayOnlyBeSet = (field: string, shown: string) =>
     errors.push(forbidden(`spec.${field}`, `node updates may not change ${shown} except from "" to valid`))
+  validateAddresses(node.status?.addresses ?? [], errors)
   const had = old.spec?.podCIDRs ?? []
   if (had.length > 0 && !deepEqual(node.spec?.podCIDRs, had)) mayOnlyBeSet('podCIDRs', 'podCIDR')
   if (old.spec?.providerID && node.spec?.providerID !== old.spec.providerID) mayOnlyBeSet('providerID', 'providerID')
+  // Upstream looks at them twice.
+  validateTaints(node.spec?.taints ?? [], 'metadata.taints', errors)
+  if ((node.spec?.externalID ?? '') !== (old.spec?.externalID ?? ''))
+    errors.push(forbidden('spec.externalID', 'may not be updated'))
+}
+
+function validateAddresses(addresses: readonly { type: string; address: string }[], errors: FieldErrors): void {
+  const seen = new Set<string>()
+  for (const [index, { type, address }] of addresses.entries()) {
+    const key = JSON.stringify([type, address])
+    if (seen.has(key)) errors.push(duplicate(`status.addresses[${index}]`, { Type: type, Address: address }))
+    seen.add(key)
+  }
 }
 
 /** As upstream's conversion: `podCIDR`, of older clients, is the first of `podCIDRs`. */

@@ -11,7 +11,7 @@ const paths = [
   '/apis/apps/v1', '/apis/apps/v1/', '/apis/apps/v2', '/apis/x', '/apis/x/v1', '/apis/x/v1/y', '/apis/apps/v1/x',
   '/version', '/version/', '/healthz', '/healthz/', '/healthz/ping', '/healthz/x', '/healthz/etcd', '/livez', '/livez/ping',
   '/livez/x', '/readyz', '/readyz/ping', '/readyz/', '/readyz/x', '/openapi', '/openapi/', '/openapi/v2/', '/openapi/v3/',
-  '/openapi/v3/x', '/openapi/v4', '/openapi/v3/apis/x/v1', '/.well-known/openid-configuration', '/.well-known', '/openid/v1/jwks',
+  '/openapi/v3/x', '/openapi/v4', '/openapi/v3/apis/x/v1', '/.well-known/openid-configuration', '/.well-known', '/openid/v1',
   '/openid', '/logs', '/logs/', '/debug', '/debug/x', '/x', '/x/y', '//', '//api', '/api//v1', '/./api', '/api/../api',
   '/api/v1/namespaces/{{name}}', '/api/v1/namespaces/{{name}}/', '/api/v1/namespaces/{{name}}/pods',
   '/api/v1/namespaces/{{name}}/pods/', '/api/v1/namespaces/{{name}}/pods/a', '/api/v1/namespaces/{{name}}/pods/a/',
@@ -37,7 +37,7 @@ const paths = [
   '/apis/batch/v1/namespaces/{{name}}/jobs/x', '/apis/batch/v1/jobs/x', '/apis/autoscaling/v1', '/apis/autoscaling/v2',
   '/api/v1/namespaces/{{name}}/services/a/proxy', '/api/v1/namespaces/{{name}}/services/a:b/proxy/c', '/api/v1/namespaces/{{name}}/services/x:80/proxy/',
   '/api/v1/namespaces/{{name}}/pods/a/proxy/x', '/api/v1/namespaces/{{name}}/pods/a/log', '/api/v1/namespaces/{{name}}/pods/a/exec',
-  '/metrics/x', '/statusz/x', '/configz', '/flagz/x', '/ui', '/swagger.json', '/swagger-ui', '/index.html', '/favicon.ico', '/robots.txt',
+  '/metrics/x', '/statusz/x', '/configz', '/flagz/x', '/ui', '/swagger.json', '/swagger-ui', '/index.htm', '/favicon.ico', '/robots.txt',
 ]
 
 const parameters = {
