@@ -77,7 +77,12 @@ t.test('a value that a step saves is filled into later ones', async (t) => {
 })
 
 t.test('causes of a custom resource have no order, those of other kinds do', async (t) => {
-  const answer = (message: string, ...causes: string[]) => ({ status: 422, warnings: [], body: { message, causes } })
+  const answer = (message: string, ...causes: string[]) => ({
+    status: 422,
+    warnings: [],
+    body: { message, causes },
+    more: {},
+  })
   const custom = 'Thing.x.example.com "a" is invalid: '
   t.equal(differenceOf(answer(`${custom}[a, b]`, 'a', 'b'), answer(`${custom}[b, a]`, 'b', 'a')), undefined)
   t.ok(differenceOf(answer('Pod "a" is invalid: [a, b]', 'a', 'b'), answer('Pod "a" is invalid: [b, a]', 'b', 'a')))
