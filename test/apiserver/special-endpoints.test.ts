@@ -120,7 +120,7 @@ t.test('proxy', async (t) => {
         ],
       },
     })
-    t.match(message(await server.send(`${core}/services/s/proxy/`)), 'no endpoints available for service "s"')
+    t.match(message(await server.send(`${core}/services/s/proxy/`)), 'services "s" not found', 'nothing tells of pods')
     const ready = { addresses: [podIP], conditions: { ready: true } }
     const slice = {
       addressType: 'IPv4',

@@ -97,7 +97,9 @@ export async function createObject(
       const stored = await put(registry, scope, object, options)
       if (stored) return stored
       if (attempt < tries) continue
-      throw generated ? generatedNameTaken(definition, metadata.name!) : taken(registry, scope, metadata.name!)
+      throw metadata.generateName
+        ? generatedNameTaken(definition, metadata.name!)
+        : taken(registry, scope, metadata.name!)
     }
   }
   return allocation ? (await writeAllocated(allocation, store))! : store()

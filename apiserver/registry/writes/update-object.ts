@@ -95,11 +95,11 @@ export async function updateObject(
       }
       const old = decodeStored(current, definition.strategy.sharesSpec)
       const object = await request.transform(copierOf(scope, old))
-      const resourceVersion = bodyResourceVersion(object)
       if (request.uidIsPrecondition) {
         dedupOwners(object, options.warn)
         checkUid(scope, object.metadata.uid, old.metadata.uid, options.dryRun)
       }
+      const resourceVersion = bodyResourceVersion(object)
       checkResourceVersion(scope, resourceVersion, current.revision)
       const stored = await replace(registry, scope, { object, old, current, key, view: request.view }, options)
       if (stored === current) request.unchanged?.found(current)
