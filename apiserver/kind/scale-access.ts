@@ -11,6 +11,6 @@ export interface ScaleAccess {
   /** Dotted as messages name it: `.spec.replicas`. */
   specReplicasPath: string
   statusReplicasPath: string
-  /** Absent if the subresource shows no selector. */
+  /** Leads to the selector; absent if the subresource shows none. */
   selectorPath?: string
 }
