@@ -36,10 +36,6 @@ import { asHandler } from './routing/handle.ts'
 import type { PathRoutes, Roots } from './routing/paths.ts'
 
 declare module 'fastify' {
-  interface FastifyInstance {
-    /** In whose scope the routes of resources are. */
-    hasResources?: true
-  }
   interface FastifyRequest {
     /** The request as Kubernetes' API sees it: what its URL means, its user, and its verb. */
     exchange: Exchange
@@ -146,7 +142,6 @@ function kubernetesRequest(this: FastifyRequest): KubernetesRequest {
 const kubernetes =
   ({ api, paths, roots }: AppOptions): FastifyPluginAsync =>
   async (app) => {
-    app.decorate('hasResources', true)
     keepBodies(app)
     for (const path of paths) roots.add(app, path)
     resourceRoutes(app, api)

@@ -28,42 +28,17 @@ export type Query = Pick<URLSearchParams, 'get' | 'getAll' | 'has'>
 /** Holds no parameters: the query of a URL without a question mark. */
 export const noQuery: Query = new URLSearchParams()
 
-/** Holds what a router has found in the URL, by the names in its patterns. */
-export type RouteParams = Readonly<
-  Partial<Record<'group' | 'version' | 'namespace' | 'resource' | 'name' | 'subresource' | '*', string>>
->
-
-export function parseRequestInfo(method: string, url: string, params?: RouteParams): RequestInfo {
+export function parseRequestInfo(method: string, url: string): RequestInfo {
   const mark = url.indexOf('?')
   const path = mark === -1 ? url : url.slice(0, mark)
   const query = mark === -1 ? noQuery : new URLSearchParams(url.slice(mark + 1))
-  return { method, path, query, target: params && isPlain(path, params) ? targetOf(params) : parseTarget(path) }
+  return { method, path, query, target: parseTarget(path) }
 }
-
-/** Whether the router has read the path as {@link parseTarget} would, so that it need not be read twice. */
-const isPlain = (path: string, { resource, '*': rest }: RouteParams): boolean =>
-  resource !== undefined &&
-  resource !== 'namespaces' &&
-  resource !== 'watch' &&
-  rest === undefined &&
-  !path.includes('%') &&
-  !path.includes('//')
-
-const targetOf = (params: RouteParams): ResourceTarget => ({
-  group: params.group ?? '',
-  version: params.version ?? '',
-  resource: params.resource ?? '',
-  namespace: params.namespace,
-  name: params.name,
-  subresource: params.subresource,
-  rest: [],
-  watchPrefix: false,
-})
 
 function parseTarget(path: string): ResourceTarget | undefined {
   const parts = split(path)
-  if (parts[0] === 'api' && parts.length > 2) return locate('', parts[1]!, parts.slice(2))
-  if (parts[0] === 'apis' && parts.length > 3) return locate(parts[1]!, parts[2]!, parts.slice(3))
+  if (parts[0] === 'api' && parts.length > 2) return locate('', parts[1]!, parts, 2)
+  if (parts[0] === 'apis' && parts.length > 3) return locate(parts[1]!, parts[2]!, parts, 3)
   return undefined
 }
 
@@ -85,16 +60,18 @@ function decodeSegment(segment: string): string {
 /** Upstream: apiserver/pkg/endpoints/request/requestinfo.go, by their names too. */
 const namespaceSubresources = new Set(['status', 'finalize'])
 
-function locate(group: string, version: string, parts: string[]): ResourceTarget {
-  const watchPrefix = parts[0] === 'watch'
-  if (watchPrefix) parts = parts.slice(1)
+/** `at`: where the segments of the resource begin in `parts`. */
+function locate(group: string, version: string, parts: readonly string[], at: number): ResourceTarget {
+  const watchPrefix = parts[at] === 'watch'
+  if (watchPrefix) at += 1
+  const count = parts.length - at
   let namespace: string | undefined
-  if (parts[0] === 'namespaces' && parts.length > 2 && !(parts.length === 3 && namespaceSubresources.has(parts[2]!))) {
-    namespace = parts[1] || undefined
-    parts = parts.slice(2)
+  if (parts[at] === 'namespaces' && count > 2 && !(count === 3 && namespaceSubresources.has(parts[at + 2]!))) {
+    namespace = parts[at + 1] || undefined
+    at += 2
   }
-  const [resource = '', name, subresource, ...rest] = parts
-  return { group, version, resource, namespace, name, subresource, rest, watchPrefix }
+  const [resource = '', name, subresource] = [parts[at], parts[at + 1], parts[at + 2]]
+  return { group, version, resource, namespace, name, subresource, rest: parts.slice(at + 3), watchPrefix }
 }
 
 /** Upstream's way to read booleans in queries: whatever is not plainly false is true. */

@@ -171,6 +171,6 @@ t.test('every path of discovery has a route', async (t) => {
 
 t.test('the routes are a table that can be printed', (t) => {
   const printed = application!.printRoutes({ commonPrefix: false })
-  for (const pattern of [':resource', ':subresource', 'namespaces', 'healthz', 'openapi']) t.match(printed, pattern)
+  for (const pattern of [':group', ':version', 'healthz', 'openapi']) t.match(printed, pattern)
   t.end()
 })

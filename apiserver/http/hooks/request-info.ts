@@ -5,7 +5,7 @@ import type { Bodies } from '../body/bodies.ts'
 import { Exchange } from '../exchange.ts'
 import type { Watchdog } from '../limits/watchdog.ts'
 import { withReason } from '../reason-prefix.ts'
-import { parseRequestInfo, type RouteParams } from '../request-info.ts'
+import { parseRequestInfo } from '../request-info.ts'
 import { saidMethod } from '../routable.ts'
 
 const hasBody = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
@@ -17,10 +17,6 @@ interface RequestInfoOptions {
   monotonicMs(): number
 }
 
-/** Of the API's own routes: those of plugins may use the same names for something else. */
-const paramsOf = ({ server, params }: FastifyRequest): RouteParams | undefined =>
-  server.hasResources ? (params as RouteParams) : undefined
-
 /** Parses the URL in Kubernetes' grammar and makes the request's {@link Exchange}, which all later steps need. */
 export const requestInfo =
   ({ watchdog, bodies, limits, monotonicMs }: RequestInfoOptions) =>
@@ -30,7 +26,7 @@ export const requestInfo =
     const beganMs = monotonicMs()
     watchdog.begins(raw, beganMs)
     if (hasBody.has(method)) raw.once('end', () => watchdog.begins(raw))
-    const info = parseRequestInfo(method, withReason(method, originalUrl), paramsOf(request))
+    const info = parseRequestInfo(method, withReason(method, originalUrl))
     const exchange = new Exchange({ request: raw, reply, info, upgrade: upgradeOf(raw), beganMs, bodies, limits })
     request.exchange = exchange
     return exchange

@@ -50,46 +50,22 @@ const verbs: Readonly<Record<Exclude<Shape, 'subresource'>, Verbs>> = {
 }
 
 /**
- * Below `/api/v1` and `/apis/GROUP/VERSION`. The kind is looked up for each request, so that custom resources come and
- * go.
+ * Adds the routes of all resources to the application, below `/api/v1` and `/apis/GROUP/VERSION`. The path is read by
+ * {@link parseRequestInfo}, and the kind is looked up for each request, so that custom resources come and go.
  */
-const routes: readonly (readonly [pattern: string, shape: Shape])[] = [
-  ['/:resource', 'collection'],
-  ['/:resource/:name', 'object'],
-  ['/:resource/:name/:subresource', 'subresource'],
-  ['/:resource/:name/:subresource/*', 'subresource'],
-  ['/namespaces/:name/status', 'subresource'],
-  ['/namespaces/:name/finalize', 'subresource'],
-  ['/namespaces/:namespace/:resource', 'collection'],
-  ['/namespaces/:namespace/:resource/:name', 'object'],
-  ['/namespaces/:namespace/:resource/:name/:subresource', 'subresource'],
-  ['/namespaces/:namespace/:resource/:name/:subresource/*', 'subresource'],
-  ['/watch/*', 'watch'],
-]
-
-/** Adds the routes of every path of every resource to the application. */
 export function resourceRoutes(app: FastifyInstance, api: ApiContext): void {
-  for (const root of ['/api/:version', '/apis/:group/:version']) {
-    for (const [pattern, shape] of routes) {
-      const url = root + pattern
-      const byMethod = shape === 'subresource' ? undefined : verbs[shape]
-      app.route({
-        method: byMethod ? Object.keys(byMethod) : [...commonMethods],
-        url,
-        handler: asHandler((exchange) => serve(api, exchange, shape, byMethod?.[exchange.info.method])),
-      })
-    }
-  }
+  const handler = asHandler((exchange) => serve(api, exchange))
+  for (const url of ['/api/:version/*', '/apis/:group/:version/*'])
+    app.route({ method: [...commonMethods], url, handler })
 }
 
-/** `verb`: absent for a subresource, whose method says what is to be done. */
-function serve(api: ApiContext, exchange: Exchange, shape: Shape, verb?: Verb): void | Promise<void> {
+function serve(api: ApiContext, exchange: Exchange): void | Promise<void> {
   const { target, method } = exchange.info
-  // A URL may have more meanings than a router sees: the name of an object may be empty, or a resource be called
-  // `namespaces`.
-  if (!target || shapeOf(target) !== shape) return refuse(api, exchange)
-  const definition = definitionOf(api, target)
-  if (!definition) return refuse(api, exchange)
+  const definition = target && target.subresource !== '' ? definitionOf(api, target) : undefined
+  if (!target || !definition) return refuse(api, exchange)
+  const shape = shapeOf(target)
+  const verb = shape === 'subresource' ? undefined : verbs[shape][method]
+  if (!verb && shape !== 'subresource') return refuse(api, exchange)
   const handler = verb ? handlerOf(definition, verb, exchange) : findSubresource(definition, target, method)
   if (definition.deprecationWarning !== undefined) exchange.warnings.add(definition.deprecationWarning)
   if (definition.custom) assertNotProtobuf(exchange, shape)

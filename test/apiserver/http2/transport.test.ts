@@ -1,6 +1,6 @@
 import type { ClientHttp2Session } from 'node:http2'
 import t from 'tap'
-import { parseRequestInfo } from '../../../apiserver/http/request-info.ts'
+
 import { startTestApiServer } from '../../harness/api-server.ts'
 import { httpsExchange } from '../../harness/https-exchange.ts'
 
@@ -79,25 +79,4 @@ t.test('a media type says nothing about a request without a body', async (t) => 
       t.equal(typed.code, plain.code, `${method} ${path.slice(0, 60)}`)
     }
   }
-})
-
-t.test('what the router has read of a path is what its grammar says', (t) => {
-  for (const [path, params] of [
-    ['/api/v1/pods', { version: 'v1', resource: 'pods' }],
-    [`${core}/pods/`, { version: 'v1', namespace: 'default', resource: 'pods' }],
-    [
-      `${core}/pods/x/status`,
-      { version: 'v1', namespace: 'default', resource: 'pods', name: 'x', subresource: 'status' },
-    ],
-    ['/apis/apps/v1/deployments/x', { group: 'apps', version: 'v1', resource: 'deployments', name: 'x' }],
-    // Where a pattern fits that means something else, the grammar decides.
-    [`${core}/pods`, { version: 'v1', resource: 'namespaces', name: 'default', subresource: 'pods' }],
-    ['/api/v1/watch/pods', { version: 'v1', resource: 'watch', name: 'pods' }],
-    ['/api/v1//pods', { version: 'v1', resource: '', name: 'pods' }],
-    [`${core}/pods/a%2Fb`, { version: 'v1', namespace: 'default', resource: 'pods', name: 'a/b' }],
-    [`${core}/pods/x/proxy/a`, { version: 'v1', namespace: 'default', resource: 'pods', name: 'x', '*': 'a' }],
-  ] as const) {
-    t.same(parseRequestInfo('GET', path, params), parseRequestInfo('GET', path), path)
-  }
-  t.end()
 })
