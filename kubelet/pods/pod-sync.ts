@@ -53,6 +53,7 @@ export interface PodSyncOptions {
 
 const RETRY_MS = 10_000
 const SPREAD = 0.5
+const RELIST_MS = 1_000
 
 const againNow = new StartFailure({ reason: '', message: '', retryAtMs: 0 })
 
@@ -129,7 +130,14 @@ export class PodSync {
     const { failures, started } = await this.#startAll(pod, before, sandbox, actions)
     await this.#tellStarted(pod, started)
     if (resizes.complete(pod)) statuses.write(pod, await cache.pod(uidOf(pod)))
-    return this.#whenAgain(pod, failures, !standing)
+    // Upstream lists containers once a second: one that started causes one more sync, which shows that a pull failed.
+    const isSeenLater = failures.some(({ reason }) => reason === 'ErrImagePull') && this.#startedJustNow(before)
+    return this.#whenAgain(pod, failures, !standing || isSeenLater)
+  }
+
+  #startedJustNow({ containers }: RuntimePod): boolean {
+    const sinceMs = this.#options.clock.now() - RELIST_MS
+    return containers.some(({ state, startedAtMs }) => state === 'running' && startedAtMs > sinceMs)
   }
 
   async #newSandbox(pod: Pod, runtimePod: RuntimePod): Promise<Sandbox> {
@@ -204,13 +212,13 @@ export class PodSync {
     this.#options.statuses.write(pod, { ...now, containers })
   }
 
-  #whenAgain(pod: Pod, failures: StartFailure[], newSandbox: boolean): number | undefined {
+  #whenAgain(pod: Pod, failures: StartFailure[], isNews: boolean): number | undefined {
     const { clock, random = Math.random, statuses } = this.#options
     const deadlineMs = statuses.deadlineMs(pod)
     if (failures.length === 0) return deadlineMs
     // A new sandbox and a container that failed to start are news by themselves: the round that follows tells why
     // nothing runs.
-    if (newSandbox || failures.some(({ reason }) => reason === 'RunContainerError')) return clock.now()
+    if (isNews || failures.some(({ reason }) => reason === 'RunContainerError')) return clock.now()
     const retries = failures.map(({ retryAtMs }) => retryAtMs ?? clock.now() + RETRY_MS * (1 + SPREAD * random()))
     return Math.min(...retries, deadlineMs ?? Number.POSITIVE_INFINITY)
   }

@@ -54,6 +54,10 @@ t.test('lives', async (t) => {
   t.same(classes(life([], told), life([])), ['events'])
   const once = { 'Warning Unhealthy spec.containers{c}: Readiness probe failed: ': { atMs: 3_000, count: 1 } }
   t.same(classes(life([], once), life([])), [], 'a probe that failed once may have met a container that ended')
+  const twice = { 'Warning Unhealthy spec.containers{c}: Readiness probe failed: ': { atMs: 3_000, count: 2 } }
+  const starts = { 'Normal Started spec.containers{c}: Container started': { atMs: 100, count: 2 } }
+  t.same(classes(life([], twice), life([])), ['events'], 'it started once, and failed twice')
+  t.same(classes(life([], { ...twice, ...starts }), life([], starts)), [], 'each start may have met one')
   const often = { 'Warning BackOff c': { atMs: 3_000, count: 12 } }
   t.same(classes(life([], { 'Warning BackOff c': { atMs: 3_000, count: 3 } }), life([], often)), ['counts'])
 })

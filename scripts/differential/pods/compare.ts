@@ -74,23 +74,26 @@ function eventDifferences(theirs: Life, ours: Life, untilMs: number): Difference
     differences.push({ class: kind, of: key.split(' ')[1] ?? '', text })
   }
   const silentAtMs = Math.min(theirs.silentAtMs, ours.silentAtMs)
-  const certain = (key: string, told: Told): boolean =>
-    isCertain(key, told) && told.atMs < Math.min(untilMs, silentAtMs)
+  const certain = (key: string, told: Told, events: Life['events']): boolean =>
+    isCertain(key, told, events) && told.atMs < Math.min(untilMs, silentAtMs)
   for (const [key, told] of Object.entries(theirs.events)) {
     const known = ours.events[key]
     if (!known) {
-      if (certain(key, told)) add('events', key, `missing ${told.count}: ${key}`)
+      if (certain(key, told, theirs.events)) add('events', key, `missing ${told.count}: ${key}`)
     } else if (silentAtMs > untilMs && Math.abs(known.count - told.count) > Math.max(3, 0.4 * told.count))
       add('counts', key, `${told.count} -> ${known.count}: ${key}`)
   }
   for (const [key, told] of Object.entries(ours.events))
-    if (!theirs.events[key] && certain(key, told)) add('events', key, `extra ${told.count}: ${key}`)
+    if (!theirs.events[key] && certain(key, told, ours.events)) add('events', key, `extra ${told.count}: ${key}`)
   return differences
 }
 
 /**
- * A probe that fails once may have met a container that just started or ended. From the eleventh text on, a kubelet
- * combines events of one reason.
+ * For each start of its container, one probe that failed may have met the container as it just started or ended. From
+ * the eleventh text on, a kubelet combines events of one reason.
  */
-const isCertain = (key: string, { count }: Told): boolean =>
-  (count > 1 || !key.startsWith('Warning Unhealthy ')) && !key.includes('(combined from similar events)')
+function isCertain(key: string, { count }: Told, events: Life['events']): boolean {
+  const [, container] = /^Warning Unhealthy (\S*):/.exec(key) ?? []
+  const starts = events[`Normal Started ${container}: Container started`]?.count ?? 1
+  return (container === undefined || count > starts) && !key.includes('(combined from similar events)')
+}
