@@ -69,8 +69,9 @@ export class ContainerStarter {
   /** Throws a {@link StartFailure} with the waiting reason. */
   async start(request: StartRequest): Promise<ContainerRecord> {
     const { onStarted, runtime } = this.#options
-    this.#checkBackoff(request)
+    // Upstream keeps one ended instance, also during the back-off (pod_container_deletor.go).
     await removeOldRecords(runtime, recordsOf(request.runtimePod, request.container.name))
+    this.#checkBackoff(request)
     onStarted?.(kindOf(request))
     const record = await this.#launch(request)
     await this.#postStart(request, record)

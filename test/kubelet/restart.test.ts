@@ -60,6 +60,18 @@ t.test('exited while no kubelet was there: restarted, and counted', async (t) =>
   await second.close()
 })
 
+t.test('while a container waits for its restart, its newest record alone is kept', async (t) => {
+  const { clock, runtime, start, create, container } = machine(t, { exitAfterMs: 1_000, exitCode: 3 })
+  const kubelet = await start()
+  await create()
+  await clock.advance(4_000)
+  const { containers } = await runtime.list()
+  t.match(containers, [{ attempt: 1, state: 'exited' }])
+  t.equal(containers.length, 1)
+  t.match(container(), { restartCount: 1, lastState: { terminated: { exitCode: 3 } } }, 'what was told stays')
+  await kubelet.close()
+})
+
 t.test('a pod that was over is left as it is', async (t) => {
   const { clock, api, start, create } = machine(t)
   const first = await start()
