@@ -18,6 +18,7 @@ else if (options.scale) await showScale(Number(options.scale))
 else if (options.storage === 'etcd') await showEtcd()
 else {
   await showParts()
+  if (isChosen('servers')) await showServers()
   if (isChosen('http2')) await showHttp2()
   if (isChosen('ui')) await showPage()
   if (options.real) await showReal(options.real)
@@ -28,6 +29,13 @@ async function showParts(): Promise<void> {
   const rows: Row[] = []
   for (const { names, measure } of parts) if (names.some(isChosen)) rows.push(...(await measure()))
   if (rows.length > 0) show('bench', `${table(rows)}\n\n${machine}; median of ${rounds}, of starts ${startRounds}.`)
+}
+
+async function showServers(): Promise<void> {
+  const { measureSharedStore } = await import('./compare/servers.ts')
+  const comparisons = await measureSharedStore(rounds, bareApi)
+  const text = comparisonTable(comparisons, 'one server').replace('Kubestage', 'two servers')
+  process.stdout.write(`${text}\n\n${machine}; median of ${rounds}; ${busy()}.\n`)
 }
 
 async function showHttp2(): Promise<void> {

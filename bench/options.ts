@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 
 /** What `--only` may name. The files are bench/parts/index.ts and, for `http2`, bench/main.ts. */
 export const partNames =
-  'start,requests,policies,audit,aggregation,list,watch,http2,memory,pods,levels,simulated,many,hooks,probes,network'
+  'start,requests,policies,audit,aggregation,list,watch,servers,http2,memory,pods,levels,simulated,many,hooks,probes,network'
 
 export const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [--storage etcd] [--real BIN] [--scale PODS] [--rounds N] [--pods N] [--profile DIR] [--write]
 

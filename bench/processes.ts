@@ -191,10 +191,14 @@ export function handle(
 
 /** By the scheduler's own count, in nanoseconds; /proc/PID/stat counts in hundredths of a second. */
 function cpuMs(pid: number): number {
-  const threads = readdirSync(`/proc/${pid}/task`)
-  const nanoseconds = threads.reduce((total, thread) => total + threadNanoseconds(pid, thread), 0)
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
-  return children.reduce((total, child) => total + cpuMs(Number(child)), nanoseconds / 1e6)
+  return children.reduce((total, child) => total + cpuMs(Number(child)), processCpuMs(pid))
+}
+
+/** Of the process alone, by all its threads. */
+export function processCpuMs(pid: number): number {
+  const threads = readdirSync(`/proc/${pid}/task`)
+  return threads.reduce((total, thread) => total + threadNanoseconds(pid, thread), 0) / 1e6
 }
 
 function threadNanoseconds(pid: number, thread: number | string): number {

@@ -7,6 +7,9 @@ import { readLater, recordings, replayApi } from '../harness/replay.ts'
 t.setTimeout(900_000)
 t.jobs = 3 // most of the time they wait
 const later = readLater().api
+const isSeveral = (process.env.KUBESTAGE_APISERVERS ?? '1') !== '1'
+/** The issuer of several servers is the URL of their Service; the recordings have the server's own. */
+const differsBySeveral = isSeveral ? ['token: defaults', 'token: dry run'] : []
 /** One for each recording that is played at the same time: they make classes, webhooks and policies that are for all of a cluster. */
 const start = () => startTestCluster(t, '--kubelet=false', '--scheduler=false')
 const idle = await Promise.all(Array.from({ length: t.jobs }, start))
@@ -17,7 +20,8 @@ for (const file of recordings) {
     const { differences } = await replayApi(cluster, file).finally(() => idle.push(cluster))
     t.ok(differences.size > 0, `${differences.size} scenarios are played`)
     for (const [name, found] of differences) {
-      if (later[name]) t.ok(found.length > 0, `${name}: is in later.json, and differs`)
+      if (differsBySeveral.includes(name)) t.ok(found.length > 0, `${name}: tokens have the issuer of several servers`)
+      else if (later[name]) t.ok(found.length > 0, `${name}: is in later.json, and differs`)
       else t.same(found.slice(0, 12), [], name)
     }
   })

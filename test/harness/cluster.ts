@@ -32,6 +32,7 @@ export async function startTestCluster(t: Test, ...flags: string[]): Promise<Tes
   const command = startCommand(t, ['up', '--port=0', `--state-dir=${stateDir}`, ...flags])
   await command.printed('is ready')
   const kubeconfig = join(stateDir, 'kubeconfig')
+  askLastServer(kubeconfig)
   const kubeconfigJson = join(stateDir, 'kubeconfig.json')
   writeFileSync(kubeconfigJson, JSON.stringify(load(readFileSync(kubeconfig, 'utf8'))))
   const access = await loadKubeconfig(kubeconfig)
@@ -41,6 +42,14 @@ export async function startTestCluster(t: Test, ...flags: string[]): Promise<Tes
     await command.stop()
   })
   return { stateDir, kubeconfig, kubeconfigJson, access, client, process: command }
+}
+
+/** With `KUBESTAGE_APISERVERS=3` a test asks the last of three servers, which has the objects from the first. */
+function askLastServer(kubeconfig: string): void {
+  const { KUBESTAGE_APISERVERS: count = '1' } = process.env
+  if (count === '1') return
+  const text = readFileSync(kubeconfig, 'utf8')
+  writeFileSync(kubeconfig, text.replace(/^current-context: .*$/m, `current-context: kubestage-${count}`))
 }
 
 /** Of its first node, as `running.json` says. */
