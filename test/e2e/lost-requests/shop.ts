@@ -139,7 +139,8 @@ async function restart(
 
 /**
  * Counts probes to which the front end gave no answer in time. On a machine that is too busy for so many requests it is
- * not ready then, and without a ready pod its Service refuses connections, whatever the restart does.
+ * not ready then, and without a ready pod its Service refuses connections, whatever the restart does. With 60 % of one
+ * core for cluster, shop and load none was lost; with 25 % the front end was not ready most of the time.
  */
 async function lateAnswers({ kubectl }: Shop): Promise<number> {
   const events = JSON.parse(await kubectl('get', 'events', '--field-selector=reason=Unhealthy', '-o', 'json'))
