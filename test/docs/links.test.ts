@@ -96,10 +96,10 @@ function codeOf({ file, prose, blocks }: Page): { at: string; text: string }[] {
   return [...inline, ...commands.map(({ at, text }) => ({ at, text: text.replace(/ +#.*$/gm, '') }))]
 }
 
-/** Flags of other programs: kubectl, Helm, the benchmark, Node, kube-apiserver, and the programs that envtest starts. */
+/** Flags of other programs: kubectl, Helm, the benchmark, the differential tool, Node, kube-apiserver, and the programs that envtest starts. */
 const flagsOfOthers = [
   ...['--field-selector', '--force', '--grace-period', '--raw', '--reason', '--server-side'],
-  ...['--profile', '--rounds', '--only', '--record'],
+  ...['--profile', '--rounds', '--only', '--record', '--area'],
   '--no-parallel-scavenge',
   '--kubestage-controllers',
   '--bump-revision',
