@@ -58,6 +58,9 @@ export class Registry implements WritePath {
   readonly #serviceAddresses: ServiceAddresses | undefined
   readonly #endpointRemovals: EndpointRemovals | undefined
   readonly #admission: readonly AdmissionPlugin[]
+  /** Those of the plugins that take part in a phase. */
+  readonly #admitting: readonly AdmissionPlugin[]
+  readonly #validating: readonly AdmissionPlugin[]
 
   constructor({ objects, clock, featureGates, limits, random, ...parts }: RegistryOptions) {
     this.objects = objects
@@ -73,6 +76,8 @@ export class Registry implements WritePath {
     this.#serviceAddresses = parts.serviceAddresses
     this.#endpointRemovals = parts.endpointRemovals
     this.#admission = parts.admission?.(this) ?? []
+    this.#admitting = this.#admission.filter(({ admit }) => admit)
+    this.#validating = this.#admission.filter(({ validate }) => validate)
   }
 
   cacheOf(definition: ResourceDefinition): WatchCache {
@@ -131,17 +136,17 @@ export class Registry implements WritePath {
    */
   admit(attributes: AdmissionAttributes): void | Promise<void> {
     const question = (plugin: AdmissionPlugin) => plugin.admit?.(attributes)
-    return ask(this.#admission, question)?.then(() => {
+    return ask(this.#admitting, question)?.then(() => {
       // The plugins before a webhook have not seen what it changed.
       const { reinvocation } = attributes
       if (!reinvocation?.isNeeded) return
       reinvocation.isSecondRound = true
-      return ask(this.#admission, question)
+      return ask(this.#admitting, question)
     })
   }
 
   validateAdmission(attributes: AdmissionAttributes): void | Promise<void> {
-    return ask(this.#admission, (plugin) => plugin.validate?.(attributes))
+    return ask(this.#validating, (plugin) => plugin.validate?.(attributes))
   }
 
   /** Runs both phases of admission for objects that are not stored: evictions, bindings, tokens, connections. */
