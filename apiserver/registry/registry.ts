@@ -58,7 +58,7 @@ export class Registry implements WritePath {
   readonly #serviceAddresses: ServiceAddresses | undefined
   readonly #endpointRemovals: EndpointRemovals | undefined
   readonly #admission: readonly AdmissionPlugin[]
-  /** Those of the plugins that take part in a phase. */
+  /** The plugins that take part in each phase. */
   readonly #admitting: readonly AdmissionPlugin[]
   readonly #validating: readonly AdmissionPlugin[]
 
