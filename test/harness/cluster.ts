@@ -34,7 +34,7 @@ export async function startTestCluster(t: Test, ...flags: string[]): Promise<Tes
   const kubeconfig = join(stateDir, 'kubeconfig')
   askLastServer(kubeconfig)
   const kubeconfigJson = join(stateDir, 'kubeconfig.json')
-  writeFileSync(kubeconfigJson, JSON.stringify(load(readFileSync(kubeconfig, 'utf8'))))
+  writeFileSync(kubeconfigJson, JSON.stringify(currentContext(load(readFileSync(kubeconfig, 'utf8')) as Kubeconfig)))
   const access = await loadKubeconfig(kubeconfig)
   const client = createRestClient({ ...access, clock: realClock })
   t.teardown(async () => {
@@ -42,6 +42,25 @@ export async function startTestCluster(t: Test, ...flags: string[]): Promise<Tes
     await command.stop()
   })
   return { stateDir, kubeconfig, kubeconfigJson, access, client, process: command }
+}
+
+interface Kubeconfig {
+  'current-context': string
+  contexts: { name: string; context: { cluster: string; user: string } }[]
+  clusters: { name: string }[]
+  users: { name: string }[]
+}
+
+/** The recordings' tools take the only cluster and user that there are, as of `kubectl config view --minify`. */
+function currentContext(config: Kubeconfig): Kubeconfig {
+  const contexts = config.contexts.filter(({ name }) => name === config['current-context'])
+  const { cluster, user } = contexts[0]!.context
+  return {
+    ...config,
+    contexts,
+    clusters: config.clusters.filter(({ name }) => name === cluster),
+    users: config.users.filter(({ name }) => name === user),
+  }
 }
 
 /** With `KUBESTAGE_APISERVERS=3` a test asks the last of three servers, which has the objects from the first. */
