@@ -83,13 +83,14 @@ export class Prober {
   }
 
   /** A status was told: a container that has started but is not ready is probed at once, or when it has settled. */
-  statusTold(pod: Pod, { containerStatuses = [], initContainerStatuses = [] }: PodStatus): void {
+  statusTold(pod: Pod, { phase, containerStatuses = [], initContainerStatuses = [] }: PodStatus): void {
     const { machine } = this.#options.clock
     for (const { name, started, ready, containerID = '' } of [...containerStatuses, ...initContainerStatuses]) {
       const worker = this.#workers.get(uidOf(pod))?.get(`${name}/readiness`)
       if (!worker || !started || ready) continue
       const seenMs = this.#firstSeen.get(containerID)
-      if (findContainer(pod.spec, name)?.startupProbe) worker.trigger()
+      // A pod that is over has no probes: the worker sees that and ends.
+      if (isTerminalPhase(phase) || findContainer(pod.spec, name)?.startupProbe) worker.trigger()
       else if (seenMs === undefined) {
         this.#firstSeen.set(containerID, machine.monotonic())
         machine.setTimer(SETTLE_MS, () => this.#triggerUnready(worker, containerID), { background: true })
