@@ -1,6 +1,7 @@
 import { parseStored } from '../../shared/api/json/exact-json.ts'
 import { forbidden } from '../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
+import { compareVersions } from '../kind/compare-versions.ts'
 import { encodeObject } from '../kind/encode-object.ts'
 import type { ConversionWebhook, ResourceDefinition, Strategy } from '../kind/resource-definition.ts'
 import { storageVersionIn } from '../kind/storage-version.ts'
@@ -81,7 +82,7 @@ export function customResource(
     ...printerColumns(version.additionalPrinterColumns),
     selectableFields: selectableFields(version.selectableFields),
     subresources: { status: version.subresources?.status !== undefined, scale: scale !== undefined },
-    deprecationWarning: deprecationWarning(version, `${apiVersion} ${names.kind}`),
+    deprecationWarning: deprecationWarning(version, crd),
     strategy: strategyOf(crd, version, { rules, isTerminating }),
     custom: {
       schema,
@@ -215,7 +216,17 @@ function selectableFields(fields: SelectableField[] | undefined): ResourceDefini
   )
 }
 
-function deprecationWarning(version: CustomResourceDefinitionVersion, what: string): string | undefined {
-  if (version.deprecated !== true) return undefined
-  return version.deprecationWarning ?? `${what} is deprecated`
+/** The newest served version that is ahead of a deprecated one, and is not deprecated itself, is recommended. */
+function deprecationWarning(
+  { name, deprecated, deprecationWarning }: CustomResourceDefinitionVersion,
+  { spec: { group, names, versions } }: CustomResourceDefinition,
+): string | undefined {
+  if (deprecated !== true) return undefined
+  if (deprecationWarning !== undefined) return deprecationWarning
+  const [better] = (versions ?? [])
+    .filter((other) => other.served && !other.deprecated && compareVersions(other.name, name) < 0)
+    .map((other) => other.name)
+    .sort(compareVersions)
+  const instead = better === undefined ? '' : `; use ${group}/${better} ${names.kind}`
+  return `${group}/${name} ${names.kind} is deprecated${instead}`
 }

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import type { GroupVersion } from '../../aggregation/api-service.ts'
 import { localPriorities, type Priorities } from '../../aggregation/priorities.ts'
+import { compareVersions } from '../../kind/compare-versions.ts'
 import type { ResourceDefinition, Verb } from '../../kind/resource-definition.ts'
 import { subresourcesOf } from '../../kind/subresources.ts'
 
@@ -49,19 +50,6 @@ function rankedVersions({ definitions, remote }: Discovered): (GroupVersion & Pr
     if (!found.has(id)) found.set(id, { group, version, ...localPriorities(group, version) })
   }
   return [...found.values()]
-}
-
-const stages = ['', 'beta', 'alpha']
-function compareVersions(a: string, b: string): number {
-  const [left, right] = [a, b].map((version) => /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version))
-  if (!left || !right) return left ? -1 : right ? 1 : byText(a, b)
-  const [, leftMajor, leftStage = '', leftMinor = 0] = left
-  const [, rightMajor, rightStage = '', rightMinor = 0] = right
-  return (
-    stages.indexOf(leftStage) - stages.indexOf(rightStage) ||
-    Number(rightMajor) - Number(leftMajor) ||
-    Number(rightMinor) - Number(leftMinor)
-  )
 }
 
 export const apiVersions = (serverAddress: string) => ({

@@ -1,5 +1,5 @@
 import { toJson } from '../../../shared/api/json/exact-json.ts'
-import { notAcceptable } from '../../../shared/api/status/status-errors.ts'
+import { notAcceptable, plainError } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { decodeStored, type StoredObject, shownParts, typeHead } from '../../registry/stored-object.ts'
@@ -42,10 +42,12 @@ export function encodeUnstored(
   return toJson(transform ? partialObjectMetadata(object, transform.version) : object)
 }
 
-const notAList = (definition: Pick<ResourceDefinition, 'group' | 'kind'>) =>
-  notAcceptable(
-    `you requested PartialObjectMetadataList, but the requested object is not a list (*${goType(definition)})`,
-  )
+const notAList = (definition: Pick<ResourceDefinition, 'group' | 'kind' | 'custom'>) =>
+  definition.custom
+    ? plainError('content is not a list')
+    : notAcceptable(
+        `you requested PartialObjectMetadataList, but the requested object is not a list (*${goType(definition)})`,
+      )
 
 const heads = new WeakMap<ResourceDefinition, string>()
 

@@ -66,8 +66,11 @@ function serve(api: ApiContext, exchange: Exchange): void | Promise<void> {
   const shape = shapeOf(target)
   const verb = shape === 'subresource' ? undefined : verbs[shape][method]
   if (!verb && shape !== 'subresource') return refuse(api, exchange)
+  const { deprecationWarning } = definition
+  // Upstream's handler of custom resources warns before it knows what is asked.
+  if (deprecationWarning !== undefined && definition.custom) exchange.warnings.add(deprecationWarning)
   const handler = verb ? handlerOf(definition, verb, exchange) : findSubresource(definition, target, method)
-  if (definition.deprecationWarning !== undefined) exchange.warnings.add(definition.deprecationWarning)
+  if (deprecationWarning !== undefined) exchange.warnings.add(deprecationWarning)
   if (definition.custom) assertNotProtobuf(exchange, shape)
   if (target.name === '.' || target.name === '..')
     throw badRequest(`Name parameter invalid: "${target.name}": may not be '${target.name}'`)

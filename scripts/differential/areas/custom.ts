@@ -139,7 +139,9 @@ const listParameters = {
 
 /** Defines a resource and sends requests to it; some only change the definition. */
 export function makeCustom(random: Random): Case {
-  const { body, versions, namespaced } = definitionOf(random)
+  const { body: defined, versions, namespaced } = definitionOf(random)
+  // What is changed in the definition does not decide which objects are sent.
+  const body = structuredClone(defined)
   const odd = random.chance(0.12)
   const what = odd ? mutate(body, random) : `${versions.length} versions`
   const made = post(`${definitions}?fieldManager=f`, body)
