@@ -1,6 +1,6 @@
 /** Holds what a request wants of the instruments. */
 export interface Wanted {
-  query: Pick<URLSearchParams, 'getAll' | 'toString'>
+  query: { getAll(name: string): string[]; toString(): string }
   params: Readonly<Record<string, string>>
   /** Resolves to the map of fields in the body. */
   body(): Promise<Record<string, unknown>>
