@@ -30,7 +30,7 @@ const paths = [
   '/apis/rbac.authorization.k8s.io/v1/clusterroles/x', '/apis/rbac.authorization.k8s.io/v1/namespaces/{{name}}/clusterroles',
   '/apis/authorization.k8s.io/v1/subjectaccessreviews', '/apis/authorization.k8s.io/v1/namespaces/{{name}}/localsubjectaccessreviews',
   '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews', '/apis/authentication.k8s.io/v1/tokenreviews',
-  '/apis/authentication.k8s.io/v1/selfsubjectreviews', '/apis/apiregistration.k8s.io/v1/apiservices/v1.apps',
+  '/apis/authentication.k8s.io/v1/selfsubjectreviews', 
   '/apis/apiregistration.k8s.io/v1/apiservices/x', '/apis/apiregistration.k8s.io/v1/apiservices/v1.apps/status',
   '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/x', '/apis/storage.k8s.io/v1/storageclasses/x',
   '/apis/events.k8s.io/v1/namespaces/{{name}}/events', '/apis/certificates.k8s.io/v1/certificatesigningrequests/x/approval',
