@@ -18,9 +18,10 @@ const samples: Record<string, Pick<StormOptions, 'storage' | 'servers' | 'faults
   'a file that three servers share': {
     storage: 'sqlite',
     servers: 3,
+    // First: a guardian gives up where no server lives after the holder has ended five times, each within a minute.
     faults: [
-      ...times(8, 'kill a server'),
       'kill all servers at once',
+      ...times(8, 'kill a server'),
       'halt a server',
       'fill the disk and kill the server',
     ],
