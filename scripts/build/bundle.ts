@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
+import { type BuildOptions, build, type Metafile, type Plugin, transformSync } from 'esbuild'
 
 /** What is started or imported by name. */
 const programs = [
@@ -112,10 +112,11 @@ export async function bundle(folder: string, external: readonly string[]): Promi
   const hash = createHash('sha256')
   const names = new Map<string, string>()
   for (const file of Object.keys(outputs)) {
-    const text = asFunction(readFileSync(file, 'utf8'))
+    const bundled = readFileSync(file, 'utf8')
+    const text = withoutBlanks(asFunction(bundled))
     writeFileSync(file, text)
     hash.update(text)
-    names.set(relative(folder, file), exportedBy(text))
+    names.set(relative(folder, file), exportedBy(bundled))
   }
   const version = hash.digest('hex').slice(0, 12)
   for (const program of programs) {
@@ -128,6 +129,10 @@ export async function bundle(folder: string, external: readonly string[]): Promi
 /** A bundle as bin/program.mjs calls it. */
 const asFunction = (text: string): string =>
   `(function (exports, require, module, __filename, __dirname, importModule, keepProgram) {${inAscii(withLightImports(withImports(text)))}})`
+
+/** A fifth of a bundle is indentation and comments. Short lines keep the places of a stack trace near. */
+const withoutBlanks = (text: string): string =>
+  transformSync(text, { minifyWhitespace: true, lineLimit: 120, legalComments: 'none' }).code
 
 /** What is not part of the program is imported by bin/program.mjs: a script that imports prints a warning. */
 const withImports = (text: string): string => text.replace(/\bimport\(/g, 'importModule(')
