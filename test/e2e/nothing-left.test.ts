@@ -211,9 +211,16 @@ async function play(t: Test, name: string): Promise<void> {
   const before = await found()
   t.equal(before.links, level.hasNetworks ? 1 : 0)
 
-  // One that was killed a moment ago is not there yet.
-  const killKubelet = async () =>
-    process.kill(await until(() => kubeletPid(stage), { what: 'the kubelet to run' }), 'SIGKILL')
+  let killed = Number.NaN
+  // Of one that was killed a moment ago, nobody knows yet that it is gone.
+  const nextKubelet = () => {
+    const pid = kubeletPid(stage)
+    return pid === killed ? undefined : pid
+  }
+  const killKubelet = async () => {
+    killed = await until(nextKubelet, { what: 'another kubelet to run' })
+    process.kill(killed, 'SIGKILL')
+  }
 
   for (let round = 1; round <= ROUNDS; round++) {
     const beganMs = performance.now()
