@@ -86,6 +86,12 @@ t.test('the text of a spec is known after two bodies that end alike', (t) => {
   t.equal(specs.read(texts[0]!)!.spec, read!.spec, 'they share it')
   t.equal(specs.read(body('{"name":"d"}', `,"spec":${spec.replace('main', 'mein')}}`)), undefined, 'another spec')
   t.equal(specs.read(body(`{"name":"${'d'.repeat(4_000)}"}`)), undefined, 'much before it')
+  specs.learn(texts[0]!, made(texts[0]!))
+  specs.learn(texts[0]!, made(texts[0]!))
+  t.equal(specs.read(texts[1]!)!.spec, read!.spec, 'what is known is not learned again')
+  const withoutSpec = body('{"name":"e"}', ',"spec":null,"status":{}}')
+  for (let i = 0; i < 2; i++) specs.learn(withoutSpec, { made: 'by defaults' })
+  t.equal(specs.read(withoutSpec), undefined, 'what follows a spec that is none is not taken for one')
   t.end()
 })
 

@@ -43,9 +43,8 @@ export class RecurringSpecs {
   /** Parses a body whose spec is known; undefined for another one, and for one that is refused or warned about. */
   read(text: string): Record<string, unknown> | undefined {
     const at = beginningOf(text)
-    if (at === -1 || at > maxRest) return undefined
-    const tail = text.slice(at)
-    const known = this.#known.find((one) => one.tail === tail)
+    if (at === -1) return undefined
+    const known = this.#find(text.slice(at))
     return known && this.#parsed(`${text.slice(0, at)}"${mark}"${known.after}`, known.spec)
   }
 
@@ -54,6 +53,8 @@ export class RecurringSpecs {
     const at = beginningOf(text)
     if (at === -1 || typeof spec !== 'object' || spec === null) return
     const tail = text.slice(at)
+    // A body with a known tail was refused or warned about for what precedes it.
+    if (!tail.trimStart().startsWith('{') || this.#find(tail)) return
     if (!this.#seen.includes(tail)) {
       this.#seen = [tail, ...this.#seen.slice(0, maxKnown - 1)]
       return
@@ -62,6 +63,10 @@ export class RecurringSpecs {
     noteComplete(frozen, this.#definition.schema)
     const known = { tail, after: tail.slice(endOfObject(tail)), spec: frozen }
     this.#known = [known, ...this.#known.slice(0, maxKnown - 1)]
+  }
+
+  #find(tail: string): Known | undefined {
+    return this.#known.find((one) => one.tail === tail)
   }
 
   #parsed(text: string, spec: object): Record<string, unknown> | undefined {
@@ -80,10 +85,10 @@ export class RecurringSpecs {
   }
 }
 
-/** Where the spec begins, if what looks like it is one; -1 without it. */
+/** Returns where the spec begins, if what looks like it is one; -1 without it, and where too much precedes it. */
 function beginningOf(text: string): number {
-  const at = text.indexOf(beforeSpec)
-  return at === -1 ? -1 : at + beforeSpec.length
+  const at = text.indexOf(beforeSpec) + beforeSpec.length
+  return at < beforeSpec.length || at > maxRest ? -1 : at
 }
 
 const QUOTE = 34
