@@ -40,6 +40,12 @@ const comparisonHeadings = (other: string): string[] => [
 
 export const table = (rows: readonly Row[]): string => aligned([headings, ...rows.map(cells)])
 
+/** Writes rows to stderr as soon as they are measured, where others take minutes more, and returns them. */
+export function told(rows: readonly Row[]): readonly Row[] {
+  for (const { what, unit, ours } of rows) process.stderr.write(`${what}: ${figure(ours)} ${unit}\n`)
+  return rows
+}
+
 /** `other`: what Kubestage is compared with. */
 export const comparisonTable = (rows: readonly Comparison[], other: string): string =>
   aligned([comparisonHeadings(other), ...rows.map(comparisonCells)])
