@@ -2,7 +2,7 @@ import type { Container, Pod } from '../../shared/api/types.ts'
 
 /** Seconds a process gets between TERM and KILL at the least, whatever is left of its grace. */
 export const MINIMUM_GRACE_SECONDS = 2
-/** A terminating pod never has less: 0 would mean "nothing decided yet". */
+/** A pod that is made to end never has less: 0 would mean "nothing decided yet". */
 const MINIMUM_POD_GRACE_SECONDS = 1
 
 export interface GraceInput {
@@ -12,6 +12,7 @@ export interface GraceInput {
   /** Asked for by an eviction or a shutdown. */
   override?: number
   terminationGracePeriodSeconds?: number
+  leastSeconds?: number
 }
 
 /** Returns the grace period of a terminating pod in seconds. It never grows from one call to the next. */
@@ -24,7 +25,7 @@ export function effectiveGraceSeconds(input: GraceInput): number {
     overridden = true
   }
   if (!overridden && grace === 0) grace = input.terminationGracePeriodSeconds ?? 0
-  return Math.max(MINIMUM_POD_GRACE_SECONDS, grace)
+  return Math.max(input.leastSeconds ?? MINIMUM_POD_GRACE_SECONDS, grace)
 }
 
 /**

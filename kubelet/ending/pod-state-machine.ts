@@ -11,7 +11,7 @@ export type WorkPhase = 'sync' | 'terminating' | 'terminated' | 'finished'
 
 export interface PodWork {
   phase: WorkPhase
-  /** Seconds for a termination; 0 until one has begun. It only shrinks. */
+  /** Seconds for a termination; 0 until one has begun, or where a pod without a grace period ended by itself. */
   graceSeconds: number
   /** Texts for the pod's status, such as an eviction's reason and message. */
   statusChanges: StatusChange[]
@@ -50,13 +50,14 @@ export function nextWork(work: PodWork | undefined, event: WorkEvent): PodWork {
       if (!work && isTerminalPhase(event.pod.status?.phase) && !event.running) return { ...START, phase: 'terminated' }
       return mustEnd(work, event.pod) ? terminate(work ?? START, event.pod) : (work ?? START)
     case 'removed':
-    case 'ended':
       return terminate(work ?? START, event.pod)
+    case 'ended':
+      return terminate(work ?? START, event.pod, { leastSeconds: 0 })
     case 'kill': {
       const { status, cause, graceSeconds } = event.options
       const { statusChanges, ...rest } = work ?? START
       const changed = { ...rest, statusChanges: status ? [...statusChanges, status] : statusChanges }
-      return terminate(cause === undefined ? changed : { ...changed, cause }, event.pod, graceSeconds)
+      return terminate(cause === undefined ? changed : { ...changed, cause }, event.pod, { override: graceSeconds })
     }
   }
 }
@@ -64,12 +65,13 @@ export function nextWork(work: PodWork | undefined, event: WorkEvent): PodWork {
 const mustEnd = (work: PodWork | undefined, pod: Pod): boolean =>
   work?.phase === 'terminating' || pod.metadata.deletionTimestamp !== undefined || hasEnded(pod)
 
-function terminate(work: PodWork, pod: Pod, override?: number): PodWork {
+/** A pod that ended by itself has its own grace period, as upstream; all others have a second at least. */
+function terminate(work: PodWork, pod: Pod, options: { override?: number; leastSeconds?: number } = {}): PodWork {
   if (work.phase !== 'sync' && work.phase !== 'terminating') return work
   const graceSeconds = effectiveGraceSeconds({
     stored: work.graceSeconds,
     deletionGracePeriodSeconds: pod.metadata.deletionGracePeriodSeconds,
-    override,
+    ...options,
     terminationGracePeriodSeconds: pod.spec.terminationGracePeriodSeconds,
   })
   return { ...work, phase: 'terminating', graceSeconds }

@@ -28,7 +28,7 @@ export interface SyncTerminatingPodOptions {
  * its kill.
  */
 export function createSyncTerminatingPod(options: SyncTerminatingPodOptions) {
-  return async (pod: Pod, work: PodWork): Promise<void> => {
+  return async (pod: Pod, work: PodWork, graceSeconds: () => number): Promise<void> => {
     const uid = pod.metadata.uid ?? ''
     const before = await options.cache.pod(uid)
     options.statuses.write(pod, before, { changes: work.statusChanges })
@@ -39,7 +39,7 @@ export function createSyncTerminatingPod(options: SyncTerminatingPodOptions) {
     if (runningContainers(before).length === 0) {
       options.endsIdle({ pod, cause, reason, hasRun: before.containers.length > 0 })
     }
-    await options.killPod(pod, before, { ends: 'pod', graceSeconds: work.graceSeconds, cause, reason })
+    await options.killPod(pod, before, { ends: 'pod', graceSeconds: graceSeconds(), cause, reason })
     options.removeProbes(pod)
     const left = runningContainers(await options.cache.pod(uid))
     if (left.length > 0) throw new Error(`containers still run after their kill: ${left.map(({ name }) => name)}`)

@@ -13,8 +13,8 @@ export interface PodWorkerOptions {
   clock: Clock
   /** Keeps a pod as its spec wants it. The signal aborts when it has to end. */
   syncPod(pod: Pod, signal: AbortSignal): Promise<SyncOutcome>
-  /** Stops its containers. */
-  syncTerminatingPod(pod: Pod, work: PodWork): Promise<void>
+  /** Stops its containers. `graceSeconds` says how long they have as of now: it may be shortened meanwhile. */
+  syncTerminatingPod(pod: Pod, work: PodWork, graceSeconds: () => number): Promise<void>
   /** Cleans up after them. */
   syncTerminatedPod(pod: Pod): Promise<void>
   /**
@@ -152,7 +152,7 @@ export class PodWorker {
         return
       case 'terminating':
         this.#before ??= pod.status
-        await this.#options.syncTerminatingPod(pod, work)
+        await this.#options.syncTerminatingPod(pod, work, () => this.#work.graceSeconds)
         this.#proceed({ type: 'stopped' }, 'terminated')
         this.#stopped.resolve()
         return

@@ -20,6 +20,8 @@ export interface ConditionInput {
   app: ContainerStatus[]
   /** Holds conditions that other clients set, for the readiness gates. */
   conditions: PodCondition[]
+  /** The conditions that the kubelet wrote before. */
+  before: PodCondition[]
   featureGates: FeatureGates
 }
 
@@ -53,13 +55,14 @@ function allContainersRestarting({ pod, runtime, phase }: ConditionInput): Verdi
   const type = 'AllContainersRestarting'
   if (phase === 'Failed') return [{ type, status: 'False', reason: 'PodFailed' }]
   if (phase === 'Succeeded') return [{ type, status: 'False', reason: 'PodCompleted' }]
-  if (pod.metadata.deletionTimestamp || !restartAllSource(pod, runtime)) return [{ type, status: 'False' }]
+  if (!restartAllSource(pod, runtime)) return [{ type, status: 'False' }]
   const message = 'container exited with restart policy rule'
   return [{ type, status: 'True', reason: 'RestartAllContainersStarted', message }]
 }
 
-type ReadinessInput = Omit<ConditionInput, 'runtime' | 'featureGates'>
-export const readinessConditions = (input: ReadinessInput): Verdict[] => [
+type InitializedInput = Omit<ConditionInput, 'runtime' | 'featureGates'>
+type ReadinessInput = Omit<InitializedInput, 'before'>
+export const readinessConditions = (input: InitializedInput): Verdict[] => [
   initialized(input),
   ready(input),
   containersReady(input),
@@ -77,11 +80,13 @@ export function readinessDiffers(pod: Pod): boolean {
   return told.status !== wanted.status || (told.message ?? '') !== (wanted.message ?? '')
 }
 
-function initialized({ pod, phase, init, app }: ReadinessInput): Verdict {
+/** A pod that was initialized once remains so, also when its init containers begin again or its sidecars have ended. */
+function initialized({ pod, phase, init, app, before }: InitializedInput): Verdict {
   const type = 'Initialized'
   if (phase === 'Succeeded') return { type, status: 'True', reason: 'PodCompleted' }
   const everStarted = app.some(({ state, lastState }) => state?.running || state?.terminated || lastState?.terminated)
-  if (everStarted) return { type, status: 'True' }
+  const wasInitialized = before.some((condition) => condition.type === type && condition.status === 'True')
+  if (everStarted || wasInitialized) return { type, status: 'True' }
   const unknown: string[] = []
   const incomplete: string[] = []
   for (const container of pod.spec.initContainers ?? []) {

@@ -114,8 +114,9 @@ function conditionsOf(
   const foreign = (pod.status?.conditions ?? []).filter(
     ({ type }) => !KUBELET_CONDITIONS.has(type) && type !== 'DisruptionTarget',
   )
-  const disruption = (previous.conditions ?? []).filter(({ type }) => type === 'DisruptionTarget')
-  const verdicts = kubeletConditions({ pod, runtime, ...computed, conditions: foreign, featureGates })
+  const before = previous.conditions ?? []
+  const disruption = before.filter(({ type }) => type === 'DisruptionTarget')
+  const verdicts = kubeletConditions({ pod, runtime, ...computed, conditions: foreign, before, featureGates })
   const time = toTime(input.nowMs)
   const resizes = input.resizes.conditions.map((verdict) => ({
     ...withTimes(verdict, previous, pod.metadata.generation, time),

@@ -23,6 +23,7 @@ export function withProbeResults(pod: Pod, status: PodStatus, probes: ProbeResul
     init: init ?? [],
     app,
     conditions: pod.status?.conditions ?? [],
+    before: status.conditions ?? [],
   })
   const conditions = (status.conditions ?? []).map((condition) => {
     const verdict = verdicts.find(({ type }) => type === condition.type)

@@ -20,7 +20,7 @@ export function withAllRemoved(pod: Pod, status: PodStatus, time: string): PodSt
   const conditions = status.conditions ?? []
   const phase = status.phase ?? 'Pending'
   const verdicts: Verdict[] = [
-    ...readinessConditions({ pod, phase, init: init ?? [], app, conditions }),
+    ...readinessConditions({ pod, phase, init: init ?? [], app, conditions, before: conditions }),
     { type: 'AllContainersRestarting', status: 'False' },
   ]
   return {

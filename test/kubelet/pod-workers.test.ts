@@ -1,7 +1,10 @@
 import t from 'tap'
+import { createSyncTerminatingPod } from '../../kubelet/ending/sync-terminating-pod.ts'
 import { PodWorkers } from '../../kubelet/pods/pod-workers.ts'
+import { emptyRuntimePod } from '../../kubelet/runtime/runtime-pod.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
+import { defaultFeatureGates } from '../../shared/config/feature-gates.ts'
 
 const pod = (metadata: Pod['metadata'] = {}): Pod => ({
   metadata: { namespace: 'ns', name: 'web', uid: 'u', ...metadata },
@@ -54,5 +57,44 @@ t.test('a step that fails is tried again, and the kill waits for it', async (t) 
   await clock.advance(1)
   await killed
   t.ok(workers.isFinished('u'))
+  workers.close()
+})
+
+t.test('a grace period that is shortened before the containers are killed holds for the kill', async (t) => {
+  const clock = createVirtualClock()
+  const given: (number | undefined)[] = []
+  const listed = Promise.withResolvers<typeof emptyRuntimePod>()
+  const syncTerminatingPod = createSyncTerminatingPod({
+    cache: { pod: () => listed.promise, pods: async () => new Map() },
+    statuses: {
+      write: () => ({}),
+      sandboxReady() {},
+      allRemoved() {},
+      probesChanged() {},
+      deadlineMs: () => undefined,
+    },
+    killPod: async (_pod, _runtimePod, options) =>
+      void given.push(options.ends === 'pod' ? options.graceSeconds : undefined),
+    tellReason() {},
+    endsIdle() {},
+    featureGates: defaultFeatureGates,
+    stopKillingProbes() {},
+    removeProbes() {},
+  })
+  const workers = new PodWorkers({
+    clock,
+    syncPod: async () => ({ ended: false }),
+    syncTerminatingPod,
+    syncTerminatedPod: async () => {},
+    onFinished: () => {},
+    onError: t.error,
+  })
+  const dying = (deletionGracePeriodSeconds: number) => pod({ deletionTimestamp: 'x', deletionGracePeriodSeconds })
+  workers.update(dying(6))
+  await clock.advance(1)
+  workers.update(dying(1))
+  listed.resolve(emptyRuntimePod)
+  await clock.advance(1)
+  t.same(given, [1])
   workers.close()
 })
