@@ -5,6 +5,8 @@ import { makeSubject } from '../../scripts/differential/pods/generate.ts'
 import type { Life, State } from '../../scripts/differential/pods/life.ts'
 import { races } from '../../scripts/differential/pods/outcome.ts'
 import { reportOf } from '../../scripts/differential/pods/report.ts'
+import { shrink } from '../../scripts/differential/pods/shrink.ts'
+import type { Subject } from '../../scripts/differential/pods/subject.ts'
 
 type Seen = [atMs: number, text: string]
 
@@ -84,4 +86,45 @@ t.test('a pod whose life a slow runtime changes is not played', async (t) => {
 t.test('a seed makes the same pod again', async (t) => {
   t.same(makeSubject(7), makeSubject(7))
   t.notSame(makeSubject(7), makeSubject(8))
+})
+
+t.test('a pod that differs is made as small as it can be', async (t) => {
+  const exec = { command: ['true'] }
+  const probe = { exec, periodSeconds: 1 }
+  const container = { image: 'i', command: ['sh'], terminationMessagePath: '/tmp/words' }
+  const subject: Subject = {
+    pod: {
+      spec: {
+        restartPolicy: 'Always',
+        initContainers: [{ name: 'i1', ...container }],
+        containers: [
+          { name: 'c0', ...container },
+          { name: 'c1', ...container, livenessProbe: probe, lifecycle: { preStop: { exec }, postStart: { exec } } },
+        ],
+        volumes: [{ name: 'shared', emptyDir: {} }],
+      },
+    },
+    deeds: [
+      { after: 'running', seconds: 1, patch: {} },
+      { after: 'running', seconds: 1, delete: {} },
+    ],
+    untilSeconds: 20,
+  }
+  const wanted = { class: 'states', of: 'phase', text: '' }
+  const differ = async ({ pod, deeds }: Subject) => {
+    const hooked = pod.spec.containers.some(({ lifecycle }) => lifecycle?.preStop)
+    return hooked && deeds.some((deed) => deed.delete) ? [wanted] : [{ ...wanted, class: 'events' }]
+  }
+  const smallest = await shrink(subject, wanted, { differ, isOver: () => false })
+  t.same(smallest, {
+    pod: {
+      spec: {
+        containers: [{ name: 'c1', image: 'i', command: ['sh'], lifecycle: { preStop: { exec } } }],
+        volumes: [{ name: 'shared', emptyDir: {} }],
+      },
+    },
+    deeds: [{ after: 'running', seconds: 1, delete: {} }],
+    untilSeconds: 20,
+  })
+  t.same(await shrink(subject, wanted, { differ, isOver: () => true }), subject, 'no time is left')
 })

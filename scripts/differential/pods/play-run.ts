@@ -1,5 +1,6 @@
 /** Plays subjects on the nodes, several at a time. */
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Difference } from './compare.ts'
 import { image, otherImage } from './containers.ts'
 import { type Life, lifeOf } from './life.ts'
 import { PodNode, startOurNode } from './node.ts'
@@ -20,8 +21,8 @@ export interface PlaySettings {
   plays: number
   /** How often a subject is played on the real node at least. */
   again: number
-  /** After this time no play begins. */
-  seconds: number
+  /** After this moment of `performance.now()` no play begins. */
+  endMs: number
 }
 
 interface Nodes {
@@ -54,7 +55,7 @@ export class PlayRun {
   }
 
   async play(subjects: Iterable<[string, Subject]>, settings: PlaySettings): Promise<void> {
-    const endMs = performance.now() + settings.seconds * 1000
+    const { endMs } = settings
     const queue = subjects[Symbol.iterator]()
     let left = settings.count
     const lane = async (_: unknown, index: number): Promise<void> => {
@@ -71,6 +72,14 @@ export class PlayRun {
       }
     }
     await Promise.all(Array.from({ length: settings.parallel }, lane))
+  }
+
+  /** Plays a subject twice at most. One that races, or that the server refuses, does not differ. */
+  async differencesOf(subject: Subject): Promise<Difference[]> {
+    const outcome = await this.#screened('', subject)
+    if (races(outcome) || outcome.ours[0]!.answers[0]) return []
+    while (needsPlay(outcome, { plays: 2, again: 1 })) await this.#playOnce(outcome)
+    return differencesIn(outcome)
   }
 
   async close(): Promise<void> {
@@ -111,5 +120,5 @@ export class PlayRun {
 }
 
 /** The first plays on the real node are compared with each other. */
-const needsPlay = (outcome: Outcome, { plays, again }: PlaySettings): boolean =>
+const needsPlay = (outcome: Outcome, { plays, again }: Pick<PlaySettings, 'plays' | 'again'>): boolean =>
   outcome.theirs.length < again || (outcome.theirs.length < plays && differencesIn(outcome).length > 0)

@@ -2,16 +2,24 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { trackedRuntime as tracked } from '../../../kubelet/runtime/tracked-runtime.ts'
 
-/** The delays, from and to, in milliseconds. */
-const delays = { startSandbox: [500, 1_500], startContainer: [1_000, 3_000], stopContainer: [500, 2_000] } as const
+/** The delays, from and to, in milliseconds. A real kubelet lists the containers of all pods once a second. */
+const delays = {
+  startSandbox: [500, 1_500],
+  stopSandbox: [500, 2_000],
+  startContainer: [1_000, 3_000],
+  stopContainer: [500, 2_000],
+  list: [500, 1_500],
+} as const
 
 export const trackedRuntime: typeof tracked = (runtime, activity) => {
-  const { startSandbox, startContainer, stopContainer } = runtime
+  const { startSandbox, stopSandbox, startContainer, stopContainer, list } = runtime
   return tracked(
     Object.assign(runtime, {
       startSandbox: late('startSandbox', startSandbox.bind(runtime)),
+      stopSandbox: late('stopSandbox', stopSandbox.bind(runtime)),
       startContainer: late('startContainer', startContainer.bind(runtime)),
       stopContainer: late('stopContainer', stopContainer.bind(runtime)),
+      list: late('list', list.bind(runtime)),
     }),
     activity,
   )
