@@ -60,6 +60,9 @@ t.test('lives', async (t) => {
   const starts = { 'Normal Started spec.containers{c}: Container started': { atMs: 100, count: 2 } }
   t.same(classes(life([], twice), life([])), ['events'], 'it started once, and failed twice')
   t.same(classes(life([], { ...twice, ...starts }), life([], starts)), [], 'each start may have met one')
+  const canceled = 'Warning Unhealthy spec.containers{c}: Liveness probe errored: desc = context canceled'
+  t.same(classes(life([], { [canceled]: { atMs: 3_000, count: 2 } }), life([])), [], 'between a deletion and the kill')
+  t.same(classes(life([], { [canceled]: { atMs: 3_000, count: 3 } }), life([])), ['events'])
   const often = { 'Warning BackOff c': { atMs: 3_000, count: 12 } }
   t.same(classes(life([], { 'Warning BackOff c': { atMs: 3_000, count: 3 } }), life([], often)), ['counts'])
 })
@@ -73,6 +76,12 @@ t.test('a pod whose life a slow runtime changes is not played', async (t) => {
   const outcome = { name: '7', subject: makeSubject(7), theirs: [], ours: [quick] }
   t.equal(races({ ...outcome, slow: [slow] }), true)
   t.equal(races({ ...outcome, slow: [quick] }), false)
+  const gone = (atMs: number): Life => ({
+    ...quick,
+    parts: { phase: states([0, 'Running'], [atMs, 'gone']), deletion: states([1_000, 'in 4 s']) },
+  })
+  const deleted = { ...outcome, ours: [gone(2_000)] }
+  t.equal(races({ ...deleted, slow: [gone(6_000)] }), false, 'a deletion takes as long as the delays of the slow node')
   const report = reportOf([
     { ...outcome, slow: [slow] },
     { ...outcome, slow: [quick], theirs: [quick, slow] },

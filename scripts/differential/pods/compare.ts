@@ -89,11 +89,13 @@ function eventDifferences(theirs: Life, ours: Life, untilMs: number): Difference
 }
 
 /**
- * For each start of its container, one probe that failed may have met the container as it just started or ended. From
- * the eleventh text on, a kubelet combines events of one reason.
+ * For each start of its container, one probe that failed may have met the container as it just started or ended. One
+ * more may have met the second between a deletion and the kill, in which commands fail. From the eleventh text on, a
+ * kubelet combines events of one reason.
  */
 function isCertain(key: string, { count }: Told, events: Life['events']): boolean {
   const [, container] = /^Warning Unhealthy (\S*):/.exec(key) ?? []
   const starts = events[`Normal Started ${container}: Container started`]?.count ?? 1
-  return (container === undefined || count > starts) && !key.includes('(combined from similar events)')
+  const chances = starts + (key.endsWith('desc = context canceled') ? 1 : 0)
+  return (container === undefined || count > chances) && !key.includes('(combined from similar events)')
 }

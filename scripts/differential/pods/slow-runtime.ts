@@ -5,10 +5,10 @@ import { trackedRuntime as tracked } from '../../../kubelet/runtime/tracked-runt
 /** The delays, from and to, in milliseconds. A real kubelet lists the containers of all pods once a second. */
 const delays = {
   startSandbox: [500, 1_500],
-  stopSandbox: [500, 2_000],
-  startContainer: [1_000, 3_000],
-  stopContainer: [500, 2_000],
-  list: [500, 1_500],
+  stopSandbox: [300, 1_500],
+  startContainer: [500, 2_500],
+  stopContainer: [300, 1_500],
+  list: [0, 1_000],
 } as const
 
 export const trackedRuntime: typeof tracked = (runtime, activity) => {
