@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Fault } from '../../apiserver/instruments/faults.ts'
 import type { JournalEntry } from '../../apiserver/instruments/journal.ts'
-import { openStorage } from '../../apiserver/storage/open-storage.ts'
+import { openStorage, type StorageChoice } from '../../apiserver/storage/open-storage.ts'
 import { createMovableClock } from '../../shared/clock/movable-clock.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { startTestApiServer, type TestApiServer } from '../harness/api-server.ts'
@@ -81,4 +81,23 @@ t.test('a server that comes later has the faults, the journal and the time of th
   t.equal((await create(late, 'late')).status, 201)
   t.match((await late.send(`${v1}/clock`)).body, { movedMs: 7_200_000 })
   await late.close()
+})
+
+t.test('a holder that starts again has the time that its members kept', async (t) => {
+  const folder = scratchFolder(t, 'again')
+  const [offerAt, file] = [join(folder, 'store.sock'), join(folder, 'state.db')]
+  const open = (choice: StorageChoice, like?: TestApiServer): Promise<TestApiServer> =>
+    openStorage(choice, { clock: realClock, ...(choice.engine === 'sqlite' && { offerAt }) }).then((storage) =>
+      startTestApiServer(t, {}, undefined, undefined, { storage, like, clock: createMovableClock(realClock) }),
+    )
+  const movedMs = async (server: TestApiServer) =>
+    ((await server.send(`${v1}/clock`)).body as { movedMs: number }).movedMs
+  const first = await open({ engine: 'sqlite', file })
+  const member = await open({ engine: 'shared', path: offerAt }, first)
+  t.match(await member.send(`${v1}/clock`, { method: 'POST', body: { advance: '2h' } }), { status: 200 })
+  await first.close()
+  const next = await open({ engine: 'sqlite', file }, member)
+  await until(async () => (await movedMs(next)) === 7_200_000, { what: 'the moved time at the next holder' })
+  t.equal(await movedMs(member), 7_200_000)
+  await member.close()
 })

@@ -43,7 +43,7 @@ interface State {
 
 /** Questions of members. */
 type FromMember =
-  | { type: 'hello' }
+  | { type: 'hello'; movedMs: number }
   | { type: 'arrive'; request: ArrivedRequest; key: number }
   | { type: 'leave'; key: number; end: RequestEnd }
   | { type: 'follow'; isOn: boolean }
@@ -116,10 +116,7 @@ class HolderInstruments implements SharedInstruments {
 
   #answer(question: FromMember, peer: string): unknown {
     const member = this.#members.get(peer)
-    if (question.type === 'hello') {
-      this.#members.set(peer, { open: new Map() })
-      return this.#state()
-    }
+    if (question.type === 'hello') return this.#welcome(peer, question.movedMs)
     if (!member) return undefined
     if (question.type === 'arrive') {
       const { effect, leave } = arrive(this.#parts, question.request)
@@ -131,6 +128,14 @@ class HolderInstruments implements SharedInstruments {
       member.open.delete(question.key)
     } else if (question.type === 'follow') this.#follow(member, peer, question.isOn)
     else return this.#operation(question)
+  }
+
+  /** A holder that was started again has lost the moved time, which its members have kept. */
+  async #welcome(peer: string, movedMs: number): Promise<State> {
+    this.#members.set(peer, { open: new Map() })
+    const { clock } = this.#parts
+    if (clock && movedMs > clock.movedMs) await clock.advance(movedMs - clock.movedMs)
+    return this.#state()
   }
 
   #follow(member: Member, peer: string, isOn: boolean): void {
@@ -224,7 +229,7 @@ class MemberInstruments implements SharedInstruments {
   async moveClock(): Promise<undefined> {}
 
   async #join(): Promise<void> {
-    await this.#take((await this.#ask({ type: 'hello' })) as State)
+    await this.#take((await this.#ask({ type: 'hello', movedMs: this.#parts.clock?.movedMs ?? 0 })) as State)
     if (this.#followers > 0) await this.#ask({ type: 'follow', isOn: true })
   }
 
