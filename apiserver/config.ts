@@ -17,6 +17,11 @@ export interface ApiServerConfig {
   host: string
   /** 0 takes a free one. */
   port: number
+  /**
+   * A second port, at which this server alone answers; 0 takes a free one. Where it is given, other servers of the
+   * machine may listen at `port` as well: the kernel gives each new connection to one of them.
+   */
+  ownPort?: number
   tls: TlsConfig
   /** Chooses the implementation of HTTP/2; `own` by default. */
   http2?: Http2Choice

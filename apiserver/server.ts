@@ -49,6 +49,8 @@ import type { Storage } from './storage/storage.ts'
 export interface ApiServer {
   readonly host: string
   readonly port: number
+  /** The port at which this server alone answers is there if others share `port`. */
+  readonly ownPort?: number
   /** Straight onto the registry, acting as `user`, without authorization. */
   client(user: User, options?: LocalClientOptions): Client
   /** As an administrator; where other servers answer too, it sees what they have acknowledged before each request. */
@@ -236,6 +238,7 @@ function adminClient({ api, storage, several }: Pick<Parts, 'api' | 'storage' | 
 class RunningServer implements ApiServer {
   readonly host: string
   readonly port: number
+  readonly ownPort: number | undefined
   readonly resources: ServedResources
   readonly instruments: Instruments
   readonly #parts: Parts & { app: FastifyInstance; listener: Listener }
@@ -250,6 +253,7 @@ class RunningServer implements ApiServer {
     this.#machine = config.clock.machine
     this.host = config.host
     this.port = listener.port
+    this.ownPort = listener.ownPort
     this.resources = new ServedResources(api.catalog)
     this.instruments = api.instruments
     this.#expiries = startExpiries(storage, config)

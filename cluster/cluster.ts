@@ -17,13 +17,14 @@ import type { Guardian } from './guardian.ts'
 import { type NodeNames, nodeNames } from './node-names.ts'
 import { podNetworkOf } from './pod-range.ts'
 import type { ClusterSettings } from './settings.ts'
+import { checkNotShared, ownPort, sharesPort } from './shared-port.ts'
 import { nodeDirectory, openStateDirectory, type StateDirectory } from './state-directory.ts'
 import type { ApiServers, OtherServer } from './supervisor/api-servers.ts'
 import type { LocalEtcd } from './supervisor/local-etcd.ts'
 import type { Nodes } from './supervisor/nodes.ts'
 import type { PodsFate } from './supervisor/pods-fate.ts'
 
-export interface Cluster extends Pick<ControlPlane, 'url' | 'client' | 'instruments' | 'inject' | 'record'> {
+export interface Cluster extends Pick<ControlPlane, 'url' | 'ownUrl' | 'client' | 'instruments' | 'inject' | 'record'> {
   state: StateDirectory
   pki: ClusterPki
   /** The cluster's own, which may run faster than the machine's. */
@@ -61,6 +62,8 @@ export interface ClusterOptions {
   killsPods?: boolean
   /** Holds the guardian of a server that is started again when it ends. */
   guardian?: Guardian
+  /** Sets the port at which the first of several servers alone answers. Default: one that is free. */
+  ownPort?: number
   /** Receives one line about each unexpected event, and what is done about it. */
   onTrouble(line: string): void
   /** `kubeletPids`, `etcdPid` or `otherServers` are others than before. */
@@ -96,24 +99,23 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
   const clusterClock = options.clusterClock?.(timeOriginMs) ?? scaled(clock, settings.timeScale, timeOriginMs)
   const etcd = await ownEtcd(state, options)
   if (etcd) deferEnd(() => etcd.stop())
-  const { url, client, instruments, inject, record, nodeClient, close } = await startControlPlane({
+  const { url, ownUrl, client, instruments, inject, record, nodeClient, close } = await startControlPlane({
     ...settings,
+    ...(await portOfFirst(options)),
     ...(etcd?.access ?? offered(state, settings)),
     controllers: options.controllers ?? settings.controllers,
     ...(settings.network === 'pod' && podNetworkOf(settings)),
     plugins: options.plugins,
     volumesDir: state.volumes,
-    pki,
-    clock: clusterClock,
-    log,
-    onTrouble,
+    ...{ pki, clock: clusterClock, log, onTrouble },
   }).catch(explainListening(settings))
   starting.defer(close)
   if (settings.network === 'pod') await ensureDnsService(client, log)
   const others = await otherServers(state, { ...options, pki, url, timeOriginMs, etcd })
   if (others) deferEnd(() => others.stop())
-  const urls = [url, ...(others?.list().map((other) => other.url) ?? [])]
-  await writeKubeconfigs(state, { urls, pki, onTrouble })
+  const servers = others ? [ownUrl, ...others.list().map((other) => other.url)] : []
+  await writeKubeconfigs(state, { url, servers, pki, onTrouble })
+  const urls = [...new Set([url, ...servers])]
   const ofNodes = { ...options, state, pki, urls, clusterClock, timeOriginMs, client, nodeClient, log }
   await nodes?.start({ ...ofNodes, simulated: names.simulated })
   if (nodes) deferEnd(() => nodes.stop())
@@ -122,6 +124,7 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
   isRunning = true
   return {
     url,
+    ownUrl,
     state,
     pki,
     client,
@@ -142,13 +145,20 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
   }
 }
 
-/** A context for each API server. */
+interface Written extends Pick<ClusterOptions, 'onTrouble'> {
+  url: string
+  /** Lists the URLs at which each of several servers alone answers. */
+  servers: readonly string[]
+  pki: ClusterPki
+}
+
+/** A context of the cluster, and one for each of several API servers. */
 async function writeKubeconfigs(
   { kubeconfig }: StateDirectory,
-  { urls, pki, onTrouble }: { urls: readonly string[]; pki: ClusterPki } & Pick<ClusterOptions, 'onTrouble'>,
+  { url, servers, pki, onTrouble }: Written,
 ): Promise<void> {
-  for (const [index, server] of urls.entries()) {
-    const name = index === 0 ? 'kubestage' : `kubestage-${index + 1}`
+  for (const [number, server] of [url, ...servers].entries()) {
+    const name = number === 0 ? 'kubestage' : `kubestage-${number}`
     const trouble = await writeKubeconfig(kubeconfig, { name, server, ca: pki.ca.cert, user: pki.admin })
     if (trouble) onTrouble(trouble)
   }
@@ -188,6 +198,13 @@ async function ownEtcd(state: StateDirectory, options: ClusterOptions): Promise<
   if (storage.engine !== 'etcd' || storage.endpoints.length > 0) return undefined
   const { LocalEtcd } = await import('./supervisor/local-etcd.ts')
   return LocalEtcd.start({ ...options, state, onStart: options.onKubelet })
+}
+
+/** The port of the first of several servers that share one. */
+async function portOfFirst({ settings, guardian, ownPort: given }: ClusterOptions): Promise<{ ownPort?: number }> {
+  if (!sharesPort(settings)) return {}
+  await checkNotShared(settings, guardian).catch(explainListening(settings))
+  return { ownPort: given ?? (await ownPort(settings, 1)) }
 }
 
 /** Where more than one is wanted. */

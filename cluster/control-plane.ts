@@ -38,6 +38,8 @@ export interface ControlPlaneOptions
   host: string
   /** 0 takes a free one. */
   port: number
+  /** A second port, at which this server alone answers: others may listen at `port` as well. 0 takes a free one. */
+  ownPort?: number
   http2?: Http2Choice
   serviceAccountIssuer?: string
   serviceCidr: string
@@ -82,6 +84,8 @@ export interface ControlPlaneOptions
 
 export interface ControlPlane {
   url: string
+  /** Names the address of this server alone; the same as `url` if no other server listens there. */
+  ownUrl: string
   port: number
   /** Reads and writes as an administrator, without the network. */
   client: Client
@@ -113,9 +117,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const storage = await openFor(options)
   const server = await startApiServer({
     storage,
-    host,
-    port: options.port,
-    http2: options.http2,
+    ...listening(options),
     tls: { cert: pki.apiServer.cert, key: pki.apiServer.key, clientCa: pki.ca.cert },
     kubeletClient: kubeletCredentials(pki, authorityIn(options.kubeletCertificateAuthority)),
     frontProxyClient: () => pki.frontProxyClient,
@@ -133,7 +135,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     await storage.close()
     throw error
   })
-  const url = `https://${urlHost(host)}:${server.port}`
+  const { url, ownUrl } = urlsOf(host, server)
   try {
     const start = chosen === false ? startNone : (await import('../controllers/index.ts')).startControllers
     const controllers = await start({
@@ -161,6 +163,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     await server.instruments.snapshots.markStart()
     return {
       url,
+      ownUrl,
       port: server.port,
       client: server.adminClient(),
       nodeClient: (name) => server.client(nodeUser(name)),
@@ -226,6 +229,13 @@ function authorityIn(file = ''): string | undefined {
   } catch (error) {
     throw new ConfigError(`--kubelet-certificate-authority: ${(error as Error).message}`)
   }
+}
+
+const listening = ({ host, port, ownPort, http2 }: ControlPlaneOptions) => ({ host, port, ownPort, http2 })
+
+function urlsOf(host: string, { port, ownPort = port }: ApiServer): Pick<ControlPlane, 'url' | 'ownUrl'> {
+  const origin = `https://${urlHost(host)}:`
+  return { url: origin + port, ownUrl: origin + ownPort }
 }
 
 /** What clients of the server see of it, whatever it stores. */

@@ -6,7 +6,7 @@ import { realClock } from '../shared/clock/real-clock.ts'
 import { endpointHosts } from '../shared/config/endpoint-option.ts'
 import type { LoopFlags } from '../shared/config/loop-options.ts'
 import { option, type Values } from '../shared/config/option.ts'
-import { path, subdomain, text } from '../shared/config/option-types.ts'
+import { path, port, subdomain, text } from '../shared/config/option-types.ts'
 import { configOption, type Resolved } from '../shared/config/resolve.ts'
 import { clusterClock, timeOriginOption } from '../shared/config/time-options.ts'
 import { createLog, type Logger } from '../shared/log/log.ts'
@@ -29,6 +29,10 @@ const {
 export const serverProgramOptions = {
   config: configOption,
   ...ofServer,
+  ownPort: option(port, {
+    default: 0,
+    help: 'A second port, of this server alone; other servers of this machine may then share --port. 0 for none',
+  }),
   certDir: option(path, {
     default: '.kubestage/pki',
     help: 'Folder of the CA and all certificates; made where missing',
@@ -75,6 +79,7 @@ export async function startServerProgram(
   void [pki.kubeletClient, pki.kubeletServer] // their files are there from now on
   const controlPlane = await startControlPlane({
     ...values,
+    ownPort: values.ownPort || undefined,
     ...loops,
     plugins: await configuredPlugins(resolved, realClock),
     // By the kubelets' paths: each makes the folders where it is.

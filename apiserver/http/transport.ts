@@ -13,9 +13,12 @@ import type { Handshakes } from './limits/handshakes.ts'
 import { type LimitName, type Limits, limitTable } from './limits/limits.ts'
 import { sweepsPerTimeout } from './limits/sweeps.ts'
 import type { NodeHttp2Options } from './node-http2/connection.ts'
+import { listenBeside, type PortBeside } from './port-beside.ts'
 
 export interface Listener {
   port: number
+  /** The port at which the server alone answers is there if others share `port`. */
+  ownPort?: number
   /** Resolves when no connection is left. */
   close(): Promise<void>
 }
@@ -39,7 +42,7 @@ interface Http2ServerConnection extends Tracked {
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 interface TransportOptions {
-  config: Pick<ApiServerConfig, 'host' | 'port' | 'tls' | 'clock' | 'http2'>
+  config: Pick<ApiServerConfig, 'host' | 'port' | 'ownPort' | 'tls' | 'clock' | 'http2'>
   limits: Limits
   handshakes: Handshakes
   tracked: Connections
@@ -58,6 +61,7 @@ export class Transport {
   readonly #connections = new Set<Http2ServerConnection>()
   readonly #sockets = new Set<Socket>()
   readonly #serveHttp1: (socket: TLSSocket) => void
+  #own: PortBeside | undefined
   #Http2: new (socket: TLSSocket, options: Http2ServerOptions) => Http2ServerConnection = Http2Connection
   #handler: Handler = () => {}
 
@@ -105,10 +109,15 @@ export class Transport {
   }
 
   async listen(): Promise<Listener> {
-    const { host, port, http2 } = this.#options.config
+    const { host, port, ownPort, http2 } = this.#options.config
     if (http2 === 'node') this.#Http2 = (await import('./node-http2/connection.ts')).NodeHttp2Connection
-    await once(this.#server.listen({ host, port }), 'listening')
-    return { port: this.port, close: () => this.#close() }
+    const own = ownPort === undefined ? undefined : await listenBeside(this.#server, { host, port: ownPort })
+    await once(this.#server.listen({ host, port, reusePort: own !== undefined }), 'listening').catch((error) => {
+      own?.close()
+      throw error
+    })
+    this.#own = own
+    return { port: this.port, ownPort: own?.port, close: () => this.#close() }
   }
 
   #accept(socket: TLSSocket): void {
@@ -140,7 +149,7 @@ export class Transport {
   async #close(): Promise<void> {
     const { tracked, config } = this.#options
     tracked.close()
-    const closed = new Promise((resolve) => this.#server.close(resolve))
+    const closed = Promise.all([new Promise((resolve) => this.#server.close(resolve)), this.#own?.close()])
     for (const connection of this.#connections) connection.close()
     // What is being answered gets a moment; connections that are only kept open would wait for ever.
     await config.clock.machine.sleep(graceMs)

@@ -101,12 +101,15 @@ async function startCluster(flags: readonly string[]): Promise<{ members: Member
   const told = JSON.parse(readFileSync(join(stateDir, 'running.json'), 'utf8')) as {
     pid: number
     url: string
+    ownUrl?: string
     otherServers?: { url: string; pid: number }[]
   }
-  const members = [told, ...(told.otherServers ?? [])].map(({ url, pid }) => ({
-    pid,
-    target: { ...target, port: Number(new URL(url).port) },
-  }))
+  const members = [{ pid: told.pid, url: told.ownUrl ?? told.url }, ...(told.otherServers ?? [])].map(
+    ({ url, pid }) => ({
+      pid,
+      target: { ...target, port: Number(new URL(url).port) },
+    }),
+  )
   return {
     members,
     async stop() {

@@ -26,8 +26,8 @@ export interface Place {
 
 /**
  * Returns access as administrator to the cluster that the flags name. A cluster that runs in the state folder is
- * reached by its recorded facts, not by its kubeconfig, which the user may edit. Throws a ConfigError if no cluster
- * runs.
+ * reached by its recorded facts, not by its kubeconfig, which the user may edit; of several API servers it is the
+ * first. Throws a ConfigError if no cluster runs.
  */
 export async function accessTo(place: Place): Promise<ClusterAccess> {
   const file = elsewhere(place)
@@ -73,5 +73,5 @@ export async function accessOf(file: string): Promise<ClusterAccess> {
 
 function adminAccess({ state, running }: Found & { running: RunningCluster }): ClusterAccess {
   const pem = (name: string): string => readRegularFile(join(state.pki, name))
-  return { server: running.url, ca: pem('ca.crt'), cert: pem('admin.crt'), key: pem('admin.key') }
+  return { server: running.ownUrl ?? running.url, ca: pem('ca.crt'), cert: pem('admin.crt'), key: pem('admin.key') }
 }

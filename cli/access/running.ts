@@ -30,6 +30,8 @@ export interface RunningCluster {
   kubeletPids: number[]
   /** Process of the etcd that the cluster started, while that runs. */
   etcdPid?: number
+  /** Names the address at which the process `pid` alone answers, if there are others: they may share `url`. */
+  ownUrl?: string
   /** Lists the API servers other than the process `pid`. */
   otherServers?: readonly OtherServer[]
   version: string
@@ -44,7 +46,7 @@ export interface RunningCluster {
   imageOrigins: ImageOrigins
 }
 
-type LastingFacts = Omit<RunningCluster, 'kubeletPid' | 'kubeletPids' | 'etcdPid' | 'otherServers'>
+type LastingFacts = Omit<RunningCluster, 'kubeletPid' | 'kubeletPids' | 'etcdPid' | 'ownUrl' | 'otherServers'>
 
 /** Keeps the file that describes the running cluster, and rewrites it when other kubelets run. */
 export class Announcement {
@@ -80,12 +82,13 @@ export class Announcement {
   #write(): void {
     const { state } = this.#cluster
     const { pid, ...more } = this.#lasting
+    const { ownUrl } = this.#cluster
     const others = this.#cluster.otherServers()
     const kubelets = {
       kubeletPid: this.#cluster.kubeletPid(),
       kubeletPids: this.#cluster.kubeletPids(),
       etcdPid: this.#cluster.etcdPid(),
-      ...(others.length > 0 && { otherServers: others }),
+      ...(others.length > 0 && { ownUrl, otherServers: others }),
     }
     writePrivately(state.running, `${JSON.stringify({ pid, ...kubelets, ...more }, undefined, 2)}\n`)
   }

@@ -87,6 +87,7 @@ const otherServer = ({ url, pid }: OtherServer, number: number): string =>
 /** `memoryBytes` → `memory        93 MB`. */
 function line(name: string, value: Status[string]): string {
   if (value === undefined) return ''
+  if (name === 'ownUrl') return `${'API server 1'.padEnd(15)} ${value}\n`
   if (typeof value === 'object') return value.map((server, index) => otherServer(server, index + 2)).join('')
   const isBytes = name.endsWith('Bytes')
   const words = name.replace(/Bytes$/, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)

@@ -56,11 +56,12 @@ export default command({
     collectAlone()
     const plugins = await configuredPlugins({ values, origins, file }, realClock)
     const isKept = values.storage.engine !== 'memory' && guardian()
-    const settings = { ...values, port: await portFor(values, { isOwnPort }) }
+    const { port, ownPort } = await portsFor(values, { isOwnPort })
+    const settings = { ...values, port }
     reportLastEnd(values.stateDir)
     let announcement: Announcement | undefined
     const onKubelet = (): void => announcement?.update()
-    const options = { settings, plugins, clock: realClock, onTrouble, onKubelet, guardian: guardian() }
+    const options = { settings, ownPort, plugins, clock: realClock, onTrouble, onKubelet, guardian: guardian() }
     const starting = writingState(values.stateDir, () => runCluster({ ...options, simulatedApi: true }))
     const cluster = await withProgress('Starting', starting)
     announcement = await writingState(
@@ -123,15 +124,17 @@ async function checkNobodyElse(stateDir: string): Promise<void> {
   if (answers) throw new ConfigError(`${kubeconfig} belongs to another running cluster: ${remedy}`)
 }
 
-/** A server that is started again has the port of the one before, which clients know. */
-async function portFor(
+/** A server that is started again has the ports of the one before, which clients know. */
+async function portsFor(
   { stateDir, host, port }: ClusterSettings,
   { isOwnPort }: { isOwnPort: boolean },
-): Promise<number> {
+): Promise<{ port: number; ownPort?: number }> {
   const before = guardian()?.restarts ? lastRun(stateDir) : undefined
-  if (before) return Number(new URL(before.url).port)
-  return isOwnPort ? port : await portOrFreeOne(host, port)
+  if (before) return { port: portOf(before.url), ownPort: before.ownUrl ? portOf(before.ownUrl) : undefined }
+  return { port: isOwnPort ? port : await portOrFreeOne(host, port) }
 }
+
+const portOf = (url: string): number => Number(new URL(url).port)
 
 /** A run that its own process did not end has left its description behind. */
 function reportLastEnd(stateDir: string): void {
@@ -213,7 +216,7 @@ async function nodesThatSeeKeys({ client, nodeNames: { real } }: Cluster): Promi
 }
 
 function greeting(
-  { url, state, nodeNames: { real, simulated }, otherServers }: Cluster,
+  { url, ownUrl, state, nodeNames: { real, simulated }, otherServers }: Cluster,
   settings: ClusterSettings,
   { isElsewhere, seesKeys, elapsedMs }: Circumstances,
 ): string {
@@ -228,13 +231,14 @@ function greeting(
     seesKeys.length > 0
       ? `  files       pods on ${rangeOf(seesKeys)} can read all files of this machine, the cluster's keys among them\n`
       : ''
-  const others = otherServers().map((other, index) => `${other.url} (context kubestage-${index + 2})`)
+  const others = otherServers()
+  const own = [{ url: ownUrl }, ...others].map((server, index) => `${server.url} (context kubestage-${index + 1})`)
   const why = isElsewhere ? ` (port ${settings.port} is in use by another program)` : ''
   const example = shortest(join(packageRoot, 'examples', 'graceful-delete', 'pod.yaml'))
   const time = settings.timeScale === 1 ? '' : `  time        ${settings.timeScale} times as fast as this machine's\n`
   return `${strong(`Kubestage ${version} is ready`)} after ${(elapsedMs / 1000).toFixed(1)} s
 
-  API server  ${[`${url}${why}`, ...others].join('\n              ')}
+  API server  ${[`${url}${why}`, ...(others.length > 0 ? own : [])].join('\n              ')}
   node        ${described.join('\n              ') || none}
 ${keys}${time}  kubeconfig  ${shortest(state.kubeconfig)}
   logs        ${shortest(state.logs)}/

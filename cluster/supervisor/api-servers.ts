@@ -8,10 +8,10 @@ import { makeFolder } from '../../shared/files/make-folder.ts'
 import { lowLimits } from '../../shared/limits/low-limits.ts'
 import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
 import { writePrivately } from '../../shared/pki/files.ts'
-import { freePort, portOrFreeOne } from '../free-port.ts'
 import { guardian } from '../guardian.ts'
 import { packageRoot } from '../package.ts'
 import type { ClusterSettings } from '../settings.ts'
+import { ownPort, sharesPort } from '../shared-port.ts'
 import type { StateDirectory } from '../state-directory.ts'
 import type { Ending } from './child.ts'
 import { KeptProcess } from './kept-process.ts'
@@ -22,7 +22,6 @@ import { tied } from './tied.ts'
 
 const readyTimeoutMs = 60_000
 const betweenMs = 100
-const highestPort = 65_535
 
 /** Becomes its arguments. Their flags say everything: a variable would win over a default. */
 const withoutVariables = `
@@ -39,7 +38,7 @@ export interface ApiServersOptions {
   etcdCafile?: string
   etcdCertfile?: string
   etcdKeyfile?: string
-  /** URL of the first server, which runs in this process. */
+  /** URL of the first server, which runs in this process; all have it where they share a port. */
   url: string
   timeOriginMs: number
   /** Holds the machine's clock. */
@@ -51,6 +50,7 @@ export interface ApiServersOptions {
 
 /** Describes an API server other than the first. */
 export interface OtherServer {
+  /** Names the address at which this server alone answers. */
   url: string
   /** Holds the process ID; undefined while the server does not run. */
   pid: number | undefined
@@ -143,15 +143,16 @@ class ApiServer {
     const { settings, state, storage, url, timeOriginMs } = options
     const folder = join(state.root, 'apiservers', String(number))
     const left = new LeftRunning<Place>(folder)
-    const { host } = settings
-    const wanted = Math.min(Number(new URL(url).port) + number - 1, highestPort)
-    const port = left.place()?.port ?? ((await portOrFreeOne(host, wanted)) || (await freePort(host)))
+    const port = left.place()?.port ?? (await ownPort(settings, number))
+    const ports = sharesPort(settings)
+      ? { port: Number(new URL(url).port), ownPort: port }
+      : { port, ownPort: '' as const }
     const { etcdCafile = '', etcdCertfile = '', etcdKeyfile = '' } = options
     makeFolder(folder)
     const config = join(folder, 'config.yaml')
     writePrivately(config, '# The flags say everything.\n')
     const flags = serverFlags(settings, {
-      ...{ config, port, certDir: state.pki, kubeconfig: join(folder, 'kubeconfig') },
+      ...{ config, ...ports, certDir: state.pki, kubeconfig: join(folder, 'kubeconfig') },
       ...{ storage: showStorage(storage), etcdCafile, etcdCertfile, etcdKeyfile },
       timeOrigin: toTime(timeOriginMs),
     })

@@ -7,6 +7,8 @@ import type { ClusterSettings } from '../settings.ts'
 export interface OwnValues {
   config: string
   port: number
+  /** The text is empty if no other server has the port. */
+  ownPort: number | ''
   certDir: string
   kubeconfig: string
   storage: string

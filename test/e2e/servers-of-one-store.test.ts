@@ -17,6 +17,7 @@ const alone = ['--apiservers=3', '--nodes=0', '--controllers=-*', '--scheduler=f
 interface Told {
   pid: number
   url: string
+  ownUrl: string
   otherServers: { url: string; pid?: number }[]
 }
 const told = ({ stateDir }: Pick<TestCluster, 'stateDir'>): Told =>
@@ -24,8 +25,8 @@ const told = ({ stateDir }: Pick<TestCluster, 'stateDir'>): Told =>
 
 /** A client of each server, the holder's first. */
 function clientsOf(t: Test, cluster: TestCluster): ServerClient[] {
-  const { url, otherServers } = told(cluster)
-  return [url, ...otherServers.map((other) => other.url)].map((server) => {
+  const { ownUrl, otherServers } = told(cluster)
+  return [ownUrl, ...otherServers.map((other) => other.url)].map((server) => {
     const client = createRestClient({ ...cluster.access, server, clock: realClock, requestTimeoutMs: 20_000 })
     t.teardown(() => client.close())
     return client

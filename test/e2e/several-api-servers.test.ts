@@ -44,7 +44,7 @@ const web = {
 
 interface Told {
   pid: number
-  url: string
+  ownUrl: string
   etcdPid: number
   otherServers: { url: string; pid?: number }[]
 }
@@ -67,7 +67,7 @@ t.test('two API servers on an etcd of their own', async (t) => {
     t.teardown(() => client.close())
     return client
   }
-  const [first, second] = [clientOf(told(stateDir).url), clientOf(told(stateDir).otherServers[0]!.url)]
+  const [first, second] = [clientOf(told(stateDir).ownUrl), clientOf(told(stateDir).otherServers[0]!.url)]
   const says = (...args: string[]) => kubectlSays(t, version, cluster.kubeconfig, args)
 
   await t.test('each has a context of its own, and settings are the same', async (t) => {
@@ -138,15 +138,15 @@ t.test('a cluster ends only when none of its API servers can be kept up', async 
   if (etcdPrograms().length === 0) return skipOrFail(t, noEtcd)
   const cluster = await startTestCluster(t, '--storage=etcd', '--apiservers=2', '--nodes=0', ...fast)
   const { stateDir, access, process: command } = cluster
-  const { url, otherServers } = told(stateDir)
-  const first = createRestClient({ ...access, clock: realClock })
+  const { ownUrl, otherServers } = told(stateDir)
+  const first = createRestClient({ ...access, server: ownUrl, clock: realClock })
   const second = createRestClient({ ...access, server: otherServers[0]!.url, clock: realClock })
   t.teardown(() => Promise.all([first.close(), second.close()]))
   const firstAnswers = (): Promise<unknown> => until(() => first.version().catch(() => undefined), patient)
 
   await t.test('a first server that cannot start takes nothing from the second', async () => {
     await killFirst(cluster)
-    const stranger = await until(() => listenAt(url), { what: 'the port', timeoutMs: 5_000 })
+    const stranger = await until(() => listenAt(ownUrl), { what: 'the port', timeoutMs: 5_000 })
     await command.printed('the API server ended (exit-code-1) and starts again')
     stranger.close()
     await firstAnswers()

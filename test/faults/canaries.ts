@@ -20,14 +20,20 @@ const mostWaitMs = 1_000
 
 interface Told {
   url: string
+  ownUrl?: string
   pid: number
   otherServers?: { url: string; pid?: number }[]
 }
 
 /** The API servers of a cluster on this machine, the first one first. */
 export function serversOf({ stateDir }: Pick<TestCluster, 'stateDir'>): { url: string; pid: number }[] {
-  const { url, pid, otherServers = [] } = JSON.parse(readFileSync(path.join(stateDir, 'running.json'), 'utf8')) as Told
-  return [{ url, pid }, ...otherServers.map((other) => ({ url: other.url, pid: other.pid ?? 0 }))]
+  const {
+    url,
+    ownUrl = url,
+    pid,
+    otherServers = [],
+  } = JSON.parse(readFileSync(path.join(stateDir, 'running.json'), 'utf8')) as Told
+  return [{ url: ownUrl, pid }, ...otherServers.map((other) => ({ url: other.url, pid: other.pid ?? 0 }))]
 }
 
 /** How an administrator reaches an API server. */

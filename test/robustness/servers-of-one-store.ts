@@ -79,9 +79,10 @@ class ServerOfStore implements Server {
   #place(): Place | undefined {
     try {
       const told = JSON.parse(readFileSync(join(this.stateDir, 'running.json'), 'utf8')) as Place & {
+        ownUrl: string
         otherServers?: Place[]
       }
-      return [told, ...(told.otherServers ?? [])][this.#index]
+      return [{ ...told, url: told.ownUrl }, ...(told.otherServers ?? [])][this.#index]
     } catch {
       return undefined
     }
