@@ -57,4 +57,13 @@ export const plantedBugs: readonly PlantedBug[] = [
     storm: { storage: 'sqlite', faults: ['kill a server'] },
     finding: /whose finalizer nothing has removed|delete\(.*\) → .* does not follow from/,
   },
+  {
+    name: 'a member of a shared store writes over what it has not seen',
+    file: 'apiserver/storage/shared/feed-of-member.ts',
+    line: "return await storage.put({ key, value, parts: several, expect: expect || 'absent', freeing, fence })",
+    instead:
+      "{ const now = await storage.get(key); return await storage.put({ key, value, parts: several, expect: now?.revision ?? 'absent', freeing, fence }) }",
+    storm: { storage: 'memory', servers: 3, faults: times(3, 'halt a server') },
+    finding: /does not follow from/,
+  },
 ]
