@@ -129,11 +129,11 @@ export class ProbeWorker {
     return true
   }
 
+  /** Results of the instance before count on, as upstream, unless they have killed it. */
   #meet(id: string): void {
     const { type, adopted, onResult } = this.#options
     this.#containerId = id
     this.#onHold = false
-    this.#lastRun = undefined
     onResult(id, adopted(id) ?? INITIAL[type])
   }
 
