@@ -36,6 +36,8 @@ export class ProbeWorker {
   readonly #options: ProbeWorkerOptions
   readonly #periodMs: number
   #tickedFromMs: number
+  /** Counts the ticks that are over since then. */
+  #ticks = 0
   #containerId = ''
   #onHold = false
   #lastRun: ProbeResult | undefined
@@ -87,14 +89,14 @@ export class ProbeWorker {
       this.#timer = clock.setTimer(delayMs, resolve, { background: true })
     })
     this.#timer?.cancel()
-    this.#tickedFromMs = clock.monotonic()
+    this.#tickFromNow()
   }
 
+  /** A tick that came during a probe is over at once, as that of Go's ticker; of several only one counts. */
   async #nextTick(): Promise<void> {
     const { clock } = this.#options
-    if (!this.#triggered && !this.#stopped) {
-      const sinceMs = clock.monotonic() - this.#tickedFromMs
-      const waitMs = this.#periodMs - (sinceMs % this.#periodMs)
+    const waitMs = this.#tickedFromMs + (this.#ticks + 1) * this.#periodMs - clock.monotonic()
+    if (waitMs > 0 && !this.#triggered && !this.#stopped) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve
         this.#timer = clock.setTimer(waitMs, resolve, { background: true })
@@ -102,8 +104,14 @@ export class ProbeWorker {
       this.#timer?.cancel()
       this.#wake = undefined
     }
-    if (this.#triggered) this.#tickedFromMs = clock.monotonic()
+    if (this.#triggered) this.#tickFromNow()
+    else this.#ticks = Math.floor((clock.monotonic() - this.#tickedFromMs) / this.#periodMs)
     this.#triggered = false
+  }
+
+  #tickFromNow(): void {
+    this.#tickedFromMs = this.#options.clock.monotonic()
+    this.#ticks = 0
   }
 
   /** Probes once. Resolves to false if there is nothing left to probe. */

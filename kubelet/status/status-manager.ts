@@ -38,6 +38,8 @@ interface Entry {
   writing?: Promise<void>
   /** The API's answer to the last write; for a moment it is newer than the watch. */
   written?: Pod
+  /** When that write was answered, on the machine's own clock. */
+  writtenMs?: number
   /** The reason why the kubelet ends the pod, until it is written to the object. */
   reason?: string
   /** Our last word: what keeps the object now are others' finalizers. */
@@ -153,7 +155,7 @@ export class StatusManager {
       const [saying] = entry.queue as [Saying]
       try {
         const pod = await this.#write(entry, saying)
-        if (pod) await this.#deleteWhenOver(entry, pod)
+        if (pod) await this.#deleteWhenOver(entry, pod, () => entry.queue.at(-1) === saying)
         entry.queue = entry.queue.filter((other) => other !== saying)
       } catch (error) {
         if (isGone(error)) entry.queue = []
@@ -169,7 +171,7 @@ export class StatusManager {
 
   /** Ends the turn. Resolves with the object as it is then, unless it is gone. */
   async #write(entry: Entry, { status, mayRun }: Saying): Promise<Pod | undefined> {
-    const { client, latest, brief } = this.#options
+    const { client, clock, latest, brief } = this.#options
     let pod = newest(latest(entry.pod), entry.written)
     try {
       if (brief && this.#mayGo(entry.pod)) return void (await this.#remove(entry, entry.pod))
@@ -182,6 +184,7 @@ export class StatusManager {
           pod = await sendPatch(client, pod, { reason, status: patch })
           entry.reason = undefined
           entry.written = newest(latest(entry.pod), pod) === pod ? pod : undefined
+          entry.writtenMs = clock.machine.monotonic()
           return pod
         } catch (error) {
           if (attempt > 5 || !(error instanceof StatusError) || error.code !== 409) throw error
@@ -194,11 +197,13 @@ export class StatusManager {
     }
   }
 
-  async #deleteWhenOver(entry: Entry, pod: Pod): Promise<void> {
+  /** Deletes the object of a pod that is over, a moment after its last status was written. */
+  async #deleteWhenOver(entry: Entry, pod: Pod, isLast: () => boolean): Promise<void> {
     const over = pod.metadata.deletionTimestamp && hasEnded(pod)
-    if (!over || entry.deleted || !this.#options.isFinished(uidOf(pod)) || isMirror(pod)) return
-    await this.#options.clock.machine.sleep(LAST_LOOK_MS)
-    await this.#remove(entry, pod)
+    if (!over || entry.deleted || !this.#options.isFinished(uidOf(pod)) || isMirror(pod) || !isLast()) return
+    const { machine } = this.#options.clock
+    await machine.sleep((entry.writtenMs ?? machine.monotonic()) + LAST_LOOK_MS - machine.monotonic())
+    if (isLast()) await this.#remove(entry, pod)
   }
 
   async #remove(entry: Entry, pod: Pod): Promise<void> {

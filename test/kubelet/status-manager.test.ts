@@ -20,10 +20,14 @@ const saying = (message: string): PodStatus => ({ phase: 'Pending', qosClass: 'B
 function held({
   brief = false,
   isFinished = () => false,
+  mayRun = true,
+  object = podNamed,
   get = podNamed,
 }: {
   brief?: boolean
   isFinished?(): boolean
+  mayRun?: boolean
+  object?(name: string): Pod
   get?(name: string): Pod
 } = {}) {
   const clock = createVirtualClock()
@@ -34,7 +38,7 @@ function held({
   const client = {
     patch: (_resource: Resource, { name }: ObjectRef, { status }: { status: PodStatus }) =>
       new Promise<Pod>((resolve, reject) => {
-        const answer = podNamed(name)
+        const answer = object(name)
         Object.assign(answer.metadata, { resourceVersion: '2' })
         Object.assign(answer.status ?? {}, status)
         all.push({ name, message: status.message })
@@ -47,7 +51,7 @@ function held({
     client: client as unknown as Client,
     clock,
     latest: (pod) => pod,
-    mayHaveRunningContainers: () => true,
+    mayHaveRunningContainers: () => mayRun,
     isFinished,
     brief,
     onError: (error) => errors.push(error),
@@ -137,6 +141,24 @@ t.test('with brief reports, a pod that is over is removed without a status, unle
   await clock.advance(0)
   t.same(removed, ['a'])
   t.same(waiting(), ['kept: undefined'])
+})
+
+t.test('a pod that is over is removed when its last status is written, also if others still wait', async (t) => {
+  const object = (name: string): Pod => {
+    const { metadata, ...rest } = podNamed(name)
+    const deletionTimestamp = '2026-11-21T12:00:00Z'
+    return { ...rest, metadata: { ...metadata, deletionTimestamp }, status: { ...rest.status, phase: 'Failed' } }
+  }
+  const { clock, manager, pass, removed, waiting } = held({ isFinished: () => true, mayRun: false, object })
+  const ending = object('a')
+  manager.set(ending, { ...saying('failed'), phase: 'Failed' })
+  manager.set(ending, { ...saying('and why'), phase: 'Failed' })
+  await pass()
+  await clock.advance(1_000)
+  t.same([removed, waiting()], [[], ['a: and why']])
+  await pass()
+  await clock.advance(1_000)
+  t.same(removed, ['a'])
 })
 
 t.test('a pod that is gone: the node authorizer knows nothing of it any more', async (t) => {
