@@ -201,10 +201,14 @@ export class PodSync {
     }
   }
 
-  /** Reports `Started` also for containers that have ended meanwhile. */
+  /**
+   * Reports containers that just started as running, also those that have ended meanwhile. Upstream sees such a start
+   * unless the sync takes longer, for example by a hook.
+   */
   async #tellStarted(pod: Pod, started: ContainerRecord[]): Promise<void> {
     if (started.length === 0) return
-    const ids = new Set(started.map(({ id }) => id))
+    const sinceMs = this.#options.clock.now() - RELIST_MS
+    const ids = new Set(started.filter(({ startedAtMs }) => startedAtMs > sinceMs).map(({ id }) => id))
     const now = await this.#options.cache.pod(uidOf(pod))
     const containers = now.containers.map((record) =>
       ids.has(record.id) ? { ...record, state: 'running' as const } : record,
