@@ -13,6 +13,8 @@ our ($CONTROLS, $WINDOW) = $^O eq 'darwin' ? (0x20007461, 0x80087467) : (0x540e,
 # The process began in its control group.
 our $is_placed;
 my %step;
+# NAME=VALUE, of the program.
+my $variables;
 my $pivoted;
 # The first of the container's own users, as the machine counts them, and their namespace.
 my ($first_user, $users);
@@ -103,6 +105,24 @@ sub read_only {
   return ask('mount_setattr', -100, $target, 0x8000, pack('Q4', 1, 0, 0, 0), 32) || ask('mount', 'none', $target, '', 0x1021, '');
 }
 
+# As execvp(3), with variables that have not become Perl's own one by one: that takes as long as all mounts.
+sub execute {
+  my $given = pack('p*', @_, undef);
+  my $environment = pack('p*', @$variables, undef);
+  $SIG{FPE} = 'DEFAULT'; # which Perl ignores
+  my ($path) = map { /^PATH=(.*)/s } @$variables;
+  my @files = $_[0] =~ m{/} ? $_[0] : map { (length ? $_ : '.') . "/$_[0]" } split /:/, $path // '', -1;
+  # ENOENT, unless one is there that may not be executed: EACCES. ENOTDIR is no file, either.
+  my $problem = 2;
+  for my $file (@files) {
+    syscall($number{execve}, $file, $given, $environment);
+    $problem = $! + 0 unless $! == 2 || $! == 20;
+    last unless $! == 2 || $! == 13 || $! == 20;
+  }
+  $! = $problem;
+  return 0;
+}
+
 %step = (
   calls => sub { %number = @_; 1 },
   # By the files that let it in. Before all others: each counts what the process does from then on.
@@ -180,7 +200,12 @@ sub read_only {
   # The terminal's first size.
   size => sub { set_size(\*STDIN, @_) },
   # All capabilities but these are lost with the next program: 24 is PR_CAPBSET_DROP.
-  capabilities => sub { my %kept = map { $_ => 1 } $ports, @_; $kept{$_} || syscall($number{prctl}, 24, $_, 0, 0, 0) for 0 .. 63; 1 },
+  # Beyond the last one that the kernel knows there is none.
+  capabilities => sub {
+    my %kept = map { $_ => 1 } $ports, @_;
+    for (0 .. 63) { $kept{$_} || syscall($number{prctl}, 24, $_, 0, 0, 0) == 0 || last }
+    1;
+  },
   # By a program of BPF, in hex: 22 is PR_SET_SECCOMP, 2 a filter, whose length and address are asked for.
   seccomp => sub { my $program = pack('H*', $_[1]); ask('prctl', 22, 2, pack('S x6 P', length($program) / 8, $program), 0, 0) },
   noNewPrivileges => sub { ask('prctl', 38, 1, 0, 0, 0) },
@@ -199,10 +224,10 @@ sub read_only {
     syscall($number{prctl}, 1, 9, 0, 0, 0);
     return 1;
   },
-  environment => sub { %ENV = map { split(/=/, $_, 2) } @_; 1 },
+  environment => sub { $variables = [@_]; $number{execve} or %ENV = map { split(/=/, $_, 2) } @_; 1 },
   # Process 1 of a pod: does nothing but bury what others leave.
   pause => sub { $0 = '/pause'; $SIG{CHLD} = 'IGNORE'; sleep while 1 },
-  run => sub { exec { $_[0] } @_ },
+  run => sub { $variables && $number{execve} ? execute(@_) : exec { $_[0] } @_ },
 );
 
 # Undefined when all is done; otherwise what went wrong.

@@ -53,6 +53,7 @@ my $SIGCHLD = 17;
 my $HANG_NOT = 1;
 my $LONGEST = 8 << 20; # a line: what a program may be given (2 MiB), with every byte escaped
 my $NEW_NAMESPACES = 0x7e020000;
+my $WORDS = 9; # of `run`, its steps as one
 my $AT_ONCE = 4096; # what a pipe takes whole or not at all
 my $CHILDREN = '/proc/thread-self/children';
 
@@ -172,7 +173,13 @@ leave_nothing();
 
 unlink 'requests', 'events', 'shim.pid', 'lost', 'boot', glob 'pipes/*';
 my $has_proc = %number && -d '/proc/self/fd';
-sub fifo { require POSIX; POSIX::mkfifo($_[0], 0600) }
+# By a call of the kernel: POSIX would double the memory of which each process begins as a copy. S_IFIFO is 010000.
+sub fifo {
+  my ($file) = @_;
+  return ask('mknodat', -100, $file, 010600, 0) if $number{mknodat};
+  require POSIX;
+  return POSIX::mkfifo($file, 0600);
+}
 # In this order: a kubelet that can open the requests finds the events ready.
 fifo('events') && open(my $events, '+<', 'events') or die "$root/events: $!\n";
 fifo('requests') && open(my $requests, '+<', 'requests') or die "$root/requests: $!\n";
@@ -420,14 +427,15 @@ sub refuse {
 
 # A damaged line starts nothing: not another program, and not one outside its namespaces.
 sub is_whole {
-  my ($id, $container, $input, $outputs, $flags, $beside, $pod, $network, @steps) = @_;
-  return 0 unless @steps && is_name($id) && !$job{$id} && is_name($container) && is_name($pod) && is_name($network);
+  my ($id, $container, $input, $outputs, $flags, $beside, $pod, $network, $steps) = @_;
+  return 0 unless defined $steps && is_name($id) && !$job{$id} && is_name($container) && is_name($pod) && is_name($network);
   return 0 if grep { !/^\d{1,10}\z/ } $input, $outputs, $flags, $beside;
   return !($flags & ~$NEW_NAMESPACES);
 }
 
+# The steps stay one text until the new process takes them: what we do with hundreds of words, each later process begins with.
 sub run {
-  my ($id, $container, $input, $outputs, $flags, $beside, $pod, $network, @steps) = @_;
+  my ($id, $container, $input, $outputs, $flags, $beside, $pod, $network, $steps) = @_;
   return refuse($id, 'the request is damaged') unless is_whole(@_);
   # In a PID namespace its process 1 gets what others leave.
   my $job = $job{$id} = { id => $id, container => $container, scatters => !($flags & $NEW_PROCESSES || $beside) };
@@ -440,11 +448,12 @@ sub run {
   $joined{net} = $kept{net}{$network} if $network ne '-';
   my $pid;
   if (!(grep { !$_ } values %joined) && (!$input || $stdin) && $stdout && $stderr && pipe(my $told, my $telling)) {
-    my ($group) = $steps[0] eq 'cgroup' && $steps[1] == 1 ? $steps[2] =~ m{^(/.+)/cgroup\.procs\z} : ();
+    my ($group) = $steps =~ m{^cgroup\t1\t(/[^\t]+)/cgroup\.procs(?:\t|\z)};
+    decode($group) if defined $group;
     $pid = spawn($flags + 0, $beside + 0, $flags & $NEW_USERS ? delete $joined{net} : undef, $group);
     if (defined $pid && $pid == 0) {
       adopt() if $job->{scatters};
-      become(\@steps, $telling, \%joined, $job->{terminal}, $stdin, $stdout, $stderr);
+      become($steps, $telling, \%joined, $job->{terminal}, $stdin, $stdout, $stderr);
     }
     @$job{qw(pid told)} = ($pid, $told);
   }
@@ -458,6 +467,11 @@ sub run {
   $preparing{$id} = $job;
 }
 
+# One after the other is quicker than all at once: a word may be long. The percent sign last.
+sub decode {
+  for (grep { index($_, '%') >= 0 } @_) { s/%09/\t/g; s/%0A/\n/g; s/%2E/./g; s/%25/%/g }
+}
+
 # In the new process.
 sub become {
   my ($steps, $telling, $joined, $terminal, $stdin, $stdout, $stderr) = @_;
@@ -467,11 +481,13 @@ sub become {
   syscall($number{rt_sigprocmask}, 1, $chld, 0, 8) if $signals;
   $SIG{PIPE} = $SIG{TERM} = 'DEFAULT';
   umask 022;
+  my @steps = split /\t/, $steps, -1;
+  decode(@steps);
   my $problem =
     ($stdin ? open(STDIN, $terminal ? '+<&' : '<&', $stdin) : open(STDIN, '<', '/dev/null')) && open(STDOUT, '>&', $stdout)
       && open(STDERR, '>&', $stderr) && (!$terminal || ioctl(STDIN, $CONTROLS, 0))
       && !(grep { !ask('setns', fileno $joined->{$_}, $NEW{$_}) } keys %$joined)
-    ? take_steps(@$steps)
+    ? take_steps(@steps)
     : "error during container init: $!";
   syswrite($telling, $problem // 'error during container init: there is nothing to run');
   exit 128;
@@ -637,11 +653,11 @@ while (1) {
       ($unread, $overlong) = (substr($unread, $end + 1), undef);
     }
     while ($end >= 0 && $unread =~ s/^([^\n]*)\n//) {
-      my ($verb, @words) = split /\t/, $1, -1;
+      my $line = $1;
       # A kubelet may have died in the middle of a line.
-      next unless @words && pop @words eq '.';
-      # One after the other is quicker than all at once: a word may be long. The percent sign last.
-      for (grep { index($_, '%') >= 0 } @words) { s/%09/\t/g; s/%0A/\n/g; s/%2E/./g; s/%25/%/g }
+      next unless $line =~ s/\t\.\z//;
+      my ($verb, @words) = split /\t/, $line, $WORDS + 1;
+      decode(grep { !/\t/ } @words);
       finish() if $verb eq 'end' && !@words;
       $request{$verb}->(@words) if $request{$verb};
     }
