@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { closeSync, fchmodSync, openSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import path from 'node:path'
@@ -108,7 +108,7 @@ const logPath = (rootDir: string, pod: Pod, container: string, attempt: number):
   path.join(podLogDir(rootDir, pod), container, `${attempt}.log`)
 /** A new file for each instance, in the pod's folder, which is there; the runtime shows it to the container. */
 export function newMessageFile(rootDir: string, { metadata }: Pod, container: string): string {
-  const file = path.join(podDir(rootDir, metadata.uid ?? ''), `${container}.${randomBytes(4).toString('hex')}.message`)
+  const file = path.join(podDir(rootDir, metadata.uid ?? ''), `${container}.${randomUUID().slice(0, 8)}.message`)
   const descriptor = openSync(file, 'w')
   fchmodSync(descriptor, 0o666) // whatever our own umask is
   closeSync(descriptor)

@@ -126,10 +126,16 @@ export class ContainerSurroundings {
     return [...written.filter((mount) => mount !== undefined), ...volumeMounts]
   }
 
-  /** Returns the path of the container's termination message on this machine; empty if there is none. */
+  /**
+   * Returns the path of the container's termination message on this machine; empty if there is none. It is the last of
+   * the files that the kubelet writes before the container starts: from now on others write to the pod's folder.
+   */
   messageFile(pod: Pod, container: string): string {
     const { podFiles, rootDir } = this.#options
-    return podFiles ? newMessageFile(rootDir, pod, container) : ''
+    if (!podFiles) return ''
+    const file = newMessageFile(rootDir, pod, container)
+    this.#bound(pod)
+    return file
   }
 
   /** Resolves when the pod's volumes stand; rejects when the signal aborts. */
@@ -137,11 +143,16 @@ export class ContainerSurroundings {
     const { podFiles, rootDir } = this.#options
     const uid = pod.metadata.uid ?? ''
     if (podFiles && !this.#folders.has(uid)) {
-      mkdirSync(podDir(rootDir, uid), { recursive: true })
+      const isNew = mkdirSync(podDir(rootDir, uid), { recursive: true }) !== undefined
       this.#folders.add(uid)
-      if (this.#canMount) this.#fileBounds.add(pod, podDir(rootDir, uid))
+      // Containers of a kubelet before this one may write there.
+      if (!isNew) this.#bound(pod)
     }
     return this.#volumes.mount(pod, signal)
+  }
+
+  #bound(pod: Pod): void {
+    if (this.#canMount) this.#fileBounds.add(pod, podDir(this.#options.rootDir, pod.metadata.uid ?? ''))
   }
 
   /** Returns the path of a pod's volume on this machine. */

@@ -43,8 +43,9 @@ export class PodFileBounds {
     this.#clock = clock.machine
   }
 
-  /** The folder is there. */
+  /** Watches the folder of a pod from the first call for it on. The folder is there. */
   add(pod: Pod, folder: string): void {
+    if (this.#watched.has(pod.metadata.uid ?? '')) return
     const watched: Watched = { pod, folder, changes: 0, told: new Set() }
     this.#watched.set(pod.metadata.uid ?? '', watched)
     this.#watch(watched)

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Container, Pod } from '../../shared/api/types.ts'
 import { podDir } from '../pod/folders.ts'
@@ -13,13 +13,22 @@ export function podFileMount(
   pod: Pod,
   { containerPath, name, text, rootDir }: { containerPath: string; name: string; text: string; rootDir: string },
 ): Mount {
-  const directory = podDir(rootDir, pod.metadata.uid ?? '')
-  const hostPath = path.join(directory, name)
-  if (contents(hostPath) !== text) {
-    mkdirSync(directory, { recursive: true })
-    writeFileSync(hostPath, text)
-  }
+  const hostPath = path.join(podDir(rootDir, pod.metadata.uid ?? ''), name)
+  // Most files are new, and to read what is not there costs more than to look.
+  const isThere = statSync(hostPath, { throwIfNoEntry: false }) !== undefined
+  if (!isThere || contents(hostPath) !== text) write(hostPath, text)
   return { containerPath, hostPath, readonly: false }
+}
+
+/** Makes the pod's folder only where it is missing: the kubelet has made it for the pod's volumes. */
+function write(file: string, text: string): void {
+  try {
+    writeFileSync(file, text)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    mkdirSync(path.dirname(file), { recursive: true })
+    writeFileSync(file, text)
+  }
 }
 
 /** Returns the contents of a file; empty if it does not exist. */

@@ -12,6 +12,7 @@ import { StoreFolders } from './store/store-folders.ts'
 export class StoredImages {
   readonly #folders: StoreFolders
   readonly #images: NamedImages
+  readonly #known = new WeakMap<ImageRecord, ResolvedImage>()
   readonly #listeners: (() => void)[] = []
   /** Records that the kubelet's own pulls write: the pods that wait for them go on by themselves. */
   readonly #expected = new Set<string>()
@@ -24,9 +25,18 @@ export class StoredImages {
 
   find(name: ImageName): ResolvedImage | undefined {
     const record = this.#images.find(name)
-    if (record) return resolved(record, this.#images.root(record))
+    if (record) return this.#resolved(record)
     this.#watch()
     return undefined
+  }
+
+  /** Returns one object for all pods of an image: what they learn of its files they learn once. */
+  #resolved(record: ImageRecord): ResolvedImage {
+    const known = this.#known.get(record)
+    if (known) return known
+    const image = resolved(record, this.#images.root(record))
+    this.#known.set(record, image)
+    return image
   }
 
   /** Says that the next change of this name is no news. */

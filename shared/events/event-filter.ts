@@ -91,7 +91,8 @@ class Lru<Value> {
   set(key: string, value: Value): void {
     this.#entries.delete(key)
     this.#entries.set(key, value)
+    if (this.#entries.size <= MAX_KNOWN) return
     const [oldest] = this.#entries.keys()
-    if (this.#entries.size > MAX_KNOWN && oldest !== undefined) this.#entries.delete(oldest)
+    if (oldest !== undefined) this.#entries.delete(oldest)
   }
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ImageName } from '../../runtime/images/image-name.ts'
 import { hexOf } from '../digest.ts'
@@ -9,13 +9,15 @@ import { foldersIn, StoreFolders } from './store-folders.ts'
 /** Reads which images a store has. The store may not exist, and other processes may be changing it. */
 export class NamedImages {
   readonly #folders: StoreFolders
+  /** Records that were found by name, by their files. */
+  readonly #known = new Map<string, { ino: number; mtimeMs: number; record: ImageRecord }>()
 
   constructor(root: string) {
     this.#folders = new StoreFolders(root)
   }
 
   find(name: ImageName): ImageRecord | undefined {
-    const found = read(this.#folders.record(fullName(name)))
+    const found = this.#read(this.#folders.record(fullName(name)))
     if (found || !name.digest) return found
     const place = fullName({ ...name, digest: undefined, tag: '' })
     return this.all().find((image) => image.digest === name.digest && image.name.startsWith(place))
@@ -31,6 +33,17 @@ export class NamedImages {
       .filter((file) => /^[0-9a-f]{64}$/.test(file))
       .flatMap((file) => read(join(this.#folders.names, file)) ?? [])
       .sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  /** Reads a record once: a later one of this name is another file, which is renamed to its place. */
+  #read(file: string): ImageRecord | undefined {
+    const stat = statSync(file, { throwIfNoEntry: false })
+    const known = this.#known.get(file)
+    if (stat && known?.ino === stat.ino && known.mtimeMs === stat.mtimeMs) return known.record
+    this.#known.delete(file)
+    const record = stat && read(file)
+    if (record) this.#known.set(file, { ino: stat.ino, mtimeMs: stat.mtimeMs, record })
+    return record
   }
 
   /** The folder that containers of the image see. */

@@ -23,7 +23,9 @@ import { importTree } from '../../../kubelet/images/load/import-tree.ts'
 import { loadImages } from '../../../kubelet/images/load/load-images.ts'
 import type { ImageRecord } from '../../../kubelet/images/store/image-record.ts'
 import { ImageStore } from '../../../kubelet/images/store/image-store.ts'
+import { StoredImages } from '../../../kubelet/images/stored-images.ts'
 import { unpackLayer } from '../../../kubelet/images/unpack/unpack-layer.ts'
+import { parseImageName } from '../../../kubelet/runtime/images/image-name.ts'
 import {
   type Entry,
   entriesOf,
@@ -229,6 +231,22 @@ t.test('a name that goes to another image is lost by the first, whose parts go w
   t.same(store.images.all(), [record])
   t.equal(await store.prune(), 2)
   t.same(inStore(root, 'layers'), [sha256(layer)])
+})
+
+t.test('a kubelet reads the record of an image once, and again when its name goes to another', async (t) => {
+  const { store, root, file } = storeOf(t)
+  const stored = new StoredImages(root)
+  const name = parseImageName('shop/web:2')
+  t.equal(stored.find(name), undefined)
+  await loadImages(store, file(await tarOf(savedEntries(await twoLayers()))))
+  const first = stored.find(name)
+  t.same(first?.root?.user, 'web')
+  t.equal(stored.find(name), first, 'the same object, by which its files are known')
+  const layer = await tarOf([{ name: 'x', content: 'x' }])
+  const [record] = await loadImages(store, file(await tarOf(savedEntries({ name: 'shop/web:2', layers: [layer] }))))
+  t.same(stored.find(name)?.root, { folder: store.images.root(record!), volumes: [] })
+  await store.remove([record!])
+  t.equal(stored.find(name), undefined)
 })
 
 t.test('a folder becomes an image, with its links and modes', async (t) => {

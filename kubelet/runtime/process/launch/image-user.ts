@@ -8,9 +8,9 @@ import type { ProgramUser } from './program-user.ts'
  * the image's /etc/passwd and /etc/group. Throws a {@link StartError} in containerd's words for a user that the image
  * does not know.
  */
-export function imageUser({ folder, user: ofImage = '' }: ImageRoot, wanted: WantedUser | undefined): ProgramUser {
-  const users = fieldsOf(folder, '/etc/passwd')
-  const groups = fieldsOf(folder, '/etc/group')
+export function imageUser(root: ImageRoot, wanted: WantedUser | undefined): ProgramUser {
+  const { user: ofImage = '' } = root
+  const { users, groups } = accountsOf(root)
   const [name = '', groupName = ''] = (wanted?.uid === undefined ? ofImage : String(wanted.uid)).split(':')
   const known = users.find(([login, , uid]) => name === login || uid === (name || '0'))
   const uid = known ? Number(known[2]) : numeric(name || '0')
@@ -25,6 +25,24 @@ export function imageUser({ folder, user: ofImage = '' }: ImageRoot, wanted: Wan
   const member = wanted?.onlyThese ? [] : groups.filter(([, , , logins = '']) => isMember(logins))
   const further = member.map(([, , group]) => Number(group))
   return { uid, gid, groups: [...new Set([gid, ...further, ...(wanted?.groups ?? [])])], home: known?.[5] || '/' }
+}
+
+/** An image is not changed: its files are read for its first container. */
+const known = new WeakMap<ImageRoot, Accounts>()
+
+/** The lines of an image's /etc/passwd and /etc/group, each in its fields. */
+interface Accounts {
+  users: string[][]
+  groups: string[][]
+}
+
+function accountsOf(root: ImageRoot): Accounts {
+  const accounts = known.get(root) ?? {
+    users: fieldsOf(root.folder, '/etc/passwd'),
+    groups: fieldsOf(root.folder, '/etc/group'),
+  }
+  known.set(root, accounts)
+  return accounts
 }
 
 const numeric = (text: string): number | undefined => (/^\d{1,10}$/.test(text) ? Number(text) : undefined)

@@ -88,7 +88,7 @@ export function viewMounts(mounts: Mount[], files: ContainerView['files'] | 'ima
       if (!stat) mkdirSync(mount.hostPath, { recursive: true })
       const isDirectory = stat?.isDirectory() ?? true
       // Links are followed by the machine at the source, and by the container at its place.
-      if (files === 'image') return { ...mount, hostPath: realpathSync(mount.hostPath), isDirectory }
+      if (files === 'image') return { ...mount, hostPath: realpathSync.native(mount.hostPath), isDirectory }
       return { ...mount, containerPath: realPlace(mount.containerPath), isDirectory }
     })
 }
