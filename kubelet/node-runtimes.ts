@@ -87,12 +87,13 @@ async function createProcesses(
   { images, pulls }: NodeImages,
 ): Promise<ContainerRuntime> {
   const { createProcessRuntime, possibleIsolation } = await import('./runtime/process/index.ts')
-  const [capabilities, cgroups] = await Promise.all([
+  const ownNetworks = config.network === 'pod'
+  const [capabilities, cgroups, whyNoNetworks] = await Promise.all([
     config.isolation === 'none' ? shared : possibleIsolation(config),
     config.limits === 'none' ? undefined : openGroups(config),
+    ownNetworks ? tryNetworks() : undefined,
   ])
-  const ownNetworks = config.network === 'pod'
-  if (ownNetworks) await refuseWithoutNetworks(capabilities)
+  if (ownNetworks) refuseWithoutNetworks(capabilities, whyNoNetworks)
   if (capabilities.files === 'host')
     log.warn({ files: 'host' }, 'containers see all files of this machine, keys among them')
   return createProcessRuntime({
@@ -128,9 +129,13 @@ async function openGroups({ limits, rootDir }: KubeletConfig): Promise<Cgroups |
   throw new ConfigError(`--limits cgroup cannot be had on this machine: ${found}; use --limits none`)
 }
 
-async function refuseWithoutNetworks({ isolation }: RuntimeCapabilities): Promise<void> {
+async function tryNetworks(): Promise<string | undefined> {
   const { whyNoNetworks } = await import('./runtime/process/network/door.ts')
-  const why = isolation === 'pod' ? await whyNoNetworks() : 'pods have no namespaces here (isolation none)'
+  return whyNoNetworks()
+}
+
+function refuseWithoutNetworks({ isolation }: RuntimeCapabilities, whyNot: string | undefined): void {
+  const why = isolation === 'pod' ? whyNot : 'pods have no namespaces here (isolation none)'
   if (why) throw new ConfigError(`--network pod cannot be had on this machine: ${why}; use --network host`)
 }
 

@@ -40,7 +40,11 @@ export interface ServedCluster extends Served {
  */
 export async function serveCluster(options: ServeClusterOptions): Promise<ServedCluster | undefined> {
   const { network, client, clock, server, events, nodeName, endpointLagMs: lagMs, warn } = options
-  const api = await client.get<Service>(services, { namespace: 'default', name: 'kubernetes' }).catch(ignoreNotFound)
+  const [api, ranges, parts] = await Promise.all([
+    client.get<Service>(services, { namespace: 'default', name: 'kubernetes' }).catch(ignoreNotFound),
+    serviceRanges(client),
+    loadParts(),
+  ])
   const { clusterIP = '' } = api?.spec ?? {}
   if (!api || !isIPv4(clusterIP)) return undefined
   const dns = dnsAddress(clusterIP)
@@ -50,24 +54,24 @@ export async function serveCluster(options: ServeClusterOptions): Promise<Served
     for (const one of served) one.close()
   }
   try {
-    served.push(await serveApi({ network, clock, server }, api))
-    const { machineResolvers, openDns } = await import('../dns/open-dns.ts')
-    served.push(
-      await openDns({ network, clock, host: dns, services: known, warn: (message) => warn(undefined, message) }),
-    )
-    const { ServiceProxy } = await import('../services/service-proxy.ts')
-    const range = await rangeAround(clusterIP, client)
+    const range = ranges.find((one) => new AddressRange(one).indexOf(clusterIP) !== undefined)
+    const begun = await Promise.allSettled([
+      serveApi({ network, clock, server }, api),
+      parts.openDns({ network, clock, host: dns, services: known, warn: (message) => warn(undefined, message) }),
+    ])
+    served.push(...begun.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])))
+    for (const one of begun) if (one.status === 'rejected') throw one.reason
     const onServed = (): void => {
-      if (range) void leadMachine(options, { range, cluster: api.metadata.uid ?? '', resolvers: machineResolvers()() })
+      const resolvers = parts.machineResolvers()()
+      if (range) void leadMachine(options, { range, cluster: api.metadata.uid ?? '', resolvers })
     }
-    const proxy = new ServiceProxy({ network, clock, events, nodeName, services: known, range, lagMs, onServed, warn })
+    const watched = { network, clock, events, nodeName, services: known, range, lagMs, onServed, warn }
+    const proxy = new parts.ServiceProxy(watched)
     served.push(proxy)
-    const { serveWayOut } = await import('./way-out.ts')
-    served.push(await serveWayOut({ network, clock, services: range ?? `${clusterIP}/16`, warn }))
-    const { limitConnections } = await import('../services/connection-limit.ts')
-    served.push(limitConnections({ network, clock, onReached: options.onPodLimit, warn }))
-    const { PolicyEnforcer } = await import('../policies/policy-enforcer.ts')
-    served.push(new PolicyEnforcer({ network, client, clock, dns, warn }))
+    // Its rules take the door a while: all that the node waits for is there by then.
+    served.push(await parts.serveWayOut({ network, clock, services: range ?? `${clusterIP}/16`, warn }))
+    served.push(parts.limitConnections({ network, clock, onReached: options.onPodLimit, warn }))
+    served.push(new parts.PolicyEnforcer({ network, client, clock, dns, warn }))
     return { dns, close, lostAt: (ip) => proxy.lostAt(ip) }
   } catch (error) {
     close()
@@ -75,11 +79,22 @@ export async function serveCluster(options: ServeClusterOptions): Promise<Served
   }
 }
 
-/** Resolves to the range of cluster IPs in which this one lies. An API server may not tell it. */
-async function rangeAround(clusterIP: string, client: Client): Promise<string | undefined> {
+/** Loads what nodes alone need that have a network of their own. */
+async function loadParts() {
+  const [dns, proxy, wayOut, limit, policies] = await Promise.all([
+    import('../dns/open-dns.ts'),
+    import('../services/service-proxy.ts'),
+    import('./way-out.ts'),
+    import('../services/connection-limit.ts'),
+    import('../policies/policy-enforcer.ts'),
+  ])
+  return { ...dns, ...proxy, ...wayOut, ...limit, ...policies }
+}
+
+/** Resolves to the ranges of cluster IPs. An API server may not tell them. */
+async function serviceRanges(client: Client): Promise<string[]> {
   const { items } = await client.list<ServiceCIDR>(serviceCidrs).catch(() => ({ items: [] }))
-  const all = items.flatMap(({ spec }) => spec?.cidrs ?? []).filter((range) => isIPv4(range.split('/')[0] ?? ''))
-  return all.find((range) => new AddressRange(range).indexOf(clusterIP) !== undefined)
+  return items.flatMap(({ spec }) => spec?.cidrs ?? []).filter((range) => isIPv4(range.split('/')[0] ?? ''))
 }
 
 /** Lets the machine, and with it pods with hostNetwork, reach cluster IPs. */

@@ -174,6 +174,7 @@ class ProcessRuntime implements ContainerRuntime {
     writeMovedClock(rootDir, readMovedClock(rootDir))
     this.#groups.announce(this.#store.root)
     const known = await this.#shim.connect()
+    this.network?.prepare()
     if (this.#boot.continues()) this.#forgetAllBut((id) => known.has(id))
     else this.#loseAll()
     this.#sandboxes.endOthers()

@@ -76,6 +76,11 @@ export class PodNetworks implements NodeNetwork {
     return this.#hostPorts.refused
   }
 
+  /** Opens the door, which takes a while, before the range of addresses is known. */
+  prepare(): void {
+    this.#open().catch(() => {}) // told to the first that needs it
+  }
+
   /** Builds the bridge of pods with addresses of this range. Resolves to those that no pod may have. */
   async use(range: AddressRange): Promise<string[]> {
     this.#range = range
