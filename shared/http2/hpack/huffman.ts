@@ -26,10 +26,13 @@ interface Branch {
 function buildTree(): Branch {
   const root: Branch = {}
   let code = 0
-  for (let length = 1; length <= 30; length++, code *= 2) {
-    for (const [symbol, symbolLength] of codeLengths.entries()) {
-      if (symbolLength === length) insert(root, { symbol, code: code++, length })
-    }
+  let last = 0
+  const symbols = [...codeLengths.keys()].sort((a, b) => codeLengths[a]! - codeLengths[b]!)
+  for (const symbol of symbols) {
+    const length = codeLengths[symbol]!
+    code <<= length - last
+    last = length
+    insert(root, { symbol, code: code++, length })
   }
   return root
 }
@@ -51,12 +54,19 @@ function insert(root: Branch, { symbol, code, length }: { symbol: number; code: 
 const completes = 1 << 16
 const fails = 1 << 17
 
-/** 16 steps for every branch; no code is shorter than five bits, so four complete at most one. */
-const steps = new Uint32Array(256 * 16)
-/** Says for each branch if the string may end there. */
-const accepts = new Uint8Array(256)
+interface Tables {
+  /** 16 steps for every branch; no code is shorter than five bits, so four complete at most one. */
+  steps: Uint32Array
+  /** Says for each branch if the string may end there. */
+  accepts: Uint8Array
+}
 
-function buildSteps(): void {
+/** Built with the first string, which takes some milliseconds: many processes never see one. */
+let tables: Tables | undefined
+
+function buildTables(): Tables {
+  const steps = new Uint32Array(256 * 16)
+  const accepts = new Uint8Array(256)
   const root = buildTree()
   const branches: Branch[] = []
   const numbers = new Map<Branch, number>()
@@ -84,13 +94,15 @@ function buildSteps(): void {
       steps[number * 16 + bits] = completed | numbers.get(branch)!
     }
   }
+  return { steps, accepts }
 }
-buildSteps()
 
 const scratch: Buffer = Buffer.allocUnsafeSlow(4096)
 
 /** The text (one character a byte) of a Huffman-coded string; undefined when it is not one. */
 export function decodeHuffman(bytes: Buffer, start: number, end: number): string | undefined {
+  tables ??= buildTables()
+  const { steps, accepts } = tables
   // The shortest code has five bits.
   const longest = Math.ceil(((end - start) * 8) / 5)
   const out = longest <= scratch.length ? scratch : Buffer.allocUnsafe(longest)
