@@ -10,6 +10,7 @@ import type { Authenticator } from './types.ts'
  */
 export function clientCertificate(): Authenticator {
   const known = new WeakMap<Socket, User | 'none' | 'bad'>()
+  const userOf = readerOfUsers()
   return {
     authenticate({ socket }) {
       let result = known.get(socket)
@@ -35,10 +36,31 @@ export function certificateName(socket: TLSSocket): string | undefined {
 const nameIn = ({ subject }: PeerCertificate): string | undefined =>
   [(subject as { CN?: string | string[] }).CN].flat().at(-1)
 
-function userOf(socket: TLSSocket): User | 'none' | 'bad' {
-  const certificate = socket.getPeerCertificate?.()
-  if (!certificate?.subject) return 'none'
-  if (!socket.authorized) return 'bad'
+/** Users are kept of so many certificates. */
+const maxKept = 1_000
+
+/**
+ * Returns a function that reads the user of a connection. It keeps what it has read of a valid certificate, by the
+ * certificate's SHA-256: a client such as kubectl opens a connection for each command.
+ */
+function readerOfUsers(): (socket: TLSSocket) => User | 'none' | 'bad' {
+  const users = new Map<string, User | 'none' | 'bad'>()
+  return (socket) => {
+    const certificate = socket.getPeerX509Certificate?.()
+    if (!certificate) return 'none'
+    if (!socket.authorized) return 'bad'
+    const { fingerprint256 } = certificate
+    const kept = users.get(fingerprint256)
+    if (kept !== undefined) return kept
+    const user = userOf(certificate.toLegacyObject())
+    if (users.size >= maxKept) users.clear()
+    users.set(fingerprint256, user)
+    return user
+  }
+}
+
+function userOf(certificate: PeerCertificate): User | 'none' | 'bad' {
+  if (!certificate.subject) return 'none'
   const name = nameIn(certificate)
   if (!name) return 'bad'
   const { O } = certificate.subject as { O?: string | string[] }

@@ -139,6 +139,7 @@ export class Transport {
       maxUnreadBytes: limits.maxUnreadBytesPerConnection,
       onRequest: (request, response) => this.#handler(request as IncomingMessage, response as ServerResponse),
       maxStreams: { anonymous: Math.min(streams, limits.http2MaxStreamsPerAnonymousConnection), identified: streams },
+      isIdentified: socket.authorized,
       onLimit: (limit) => reports.reached(limit, socket),
     })
     if (!tracked.add(socket, connection, socket.authorized)) return

@@ -85,6 +85,8 @@ t.test('the user of a request', async (t) => {
     ...validity,
   })
   t.match(await ask(stranger), { name: 'Unauthorized' }, 'a certificate that we did not sign')
+  t.match(await ask(stranger), { name: 'Unauthorized' }, 'the same one again')
+  t.match(await ask(pki.admin), { name: 'kubernetes-admin' }, 'one that came before, on another connection')
 
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const twoNames = signCertificate(

@@ -134,6 +134,15 @@ t.test('a client may open more streams when it has shown credentials', async (t)
   t.equal(session.remoteSettings.maxConcurrentStreams, 10_000)
 })
 
+t.test('a client with a certificate is told once how many streams it may open', async (t) => {
+  const server = await start(t, {})
+  const session = server.session()
+  const told: (number | undefined)[] = []
+  session.on('remoteSettings', ({ maxConcurrentStreams }) => told.push(maxConcurrentStreams))
+  await once(session.request({ ':path': '/version' }).resume(), 'end')
+  t.same(told, [10_000])
+})
+
 t.test('a connection without streams ends, one with a watch stays', async (t) => {
   const server = await start(t, { idleTimeout: 200 })
   const watching = server.session()

@@ -17,6 +17,8 @@ export interface NodeHttp2Options {
   maxUnreadBytes: number
   /** Streams open at a time, before and after {@link NodeHttp2Connection.identified}. */
   maxStreams: { anonymous: number; identified: number }
+  /** True where the client has shown valid credentials before its first request. */
+  isIdentified?: boolean
   onRequest(request: NodeHttp2Request, response: NodeHttp2Response): void
   onLimit(limit: LimitName): void
 }
@@ -40,16 +42,17 @@ export class NodeHttp2Connection {
   #open = 0
   #idleSinceMs: number
   #hasBegun = false
-  #isIdentified = false
+  #isIdentified: boolean
   #deadline: Timer | undefined
 
   constructor(socket: TLSSocket, options: NodeHttp2Options) {
     this.#socket = socket
     this.#options = options
+    this.#isIdentified = options.isIdentified ?? false
     this.#idleSinceMs = options.clock.monotonic()
     const session = performServerHandshake(socket, {
       settings: {
-        maxConcurrentStreams: options.maxStreams.anonymous,
+        maxConcurrentStreams: options.maxStreams[options.isIdentified ? 'identified' : 'anonymous'],
         initialWindowSize: streamReceiveWindow,
         maxHeaderListSize: maxHeaderListBytes,
       },

@@ -38,6 +38,8 @@ export interface Http2Options {
   onRequest: OnRequest
   /** Streams open at a time, before and after {@link Http2Connection.identified}. */
   maxStreams: { anonymous: number; identified: number }
+  /** True where the client has shown valid credentials before its first request. */
+  isIdentified?: boolean
   /** A limit was reached; what follows of it has not happened yet. */
   onLimit?(limit: Http2Limit): void
 }
@@ -69,7 +71,7 @@ export class Http2Connection {
   #block: HeaderBlock | undefined
   readonly #maxStreams: Http2Options['maxStreams']
   readonly #onLimit: NonNullable<Http2Options['onLimit']>
-  #isIdentified = false
+  #isIdentified: boolean
   /** For {@link endIfIdle}: the last stream that it saw, and since when there has been none. */
   #idle: { lastId: number; sinceMs: number }
   /** Bytes of work in the current turn of the event loop. */
@@ -78,11 +80,14 @@ export class Http2Connection {
   #deadline: Timer | undefined
   #closed = false
 
-  constructor(socket: TLSSocket, { clock, requestTimeoutMs, onRequest, maxStreams, onLimit = () => {} }: Http2Options) {
+  constructor(socket: TLSSocket, options: Http2Options) {
+    const { clock, requestTimeoutMs, onRequest, maxStreams, isIdentified = false, onLimit = () => {} } = options
     this.#socket = socket
     this.#clock = clock
     this.#requestTimeoutMs = requestTimeoutMs
     this.#maxStreams = maxStreams
+    this.#isIdentified = isIdentified
+    const maxConcurrent = isIdentified ? maxStreams.identified : maxStreams.anonymous
     this.#onLimit = onLimit
     this.#idle = { lastId: 0, sinceMs: clock.monotonic() }
     this.#idleFrames = new TokenBucket(clock, idleFrameLimits)
@@ -96,7 +101,7 @@ export class Http2Connection {
     this.#streams = new Streams(socket, this.#outbox, {
       clock,
       onRequest,
-      maxConcurrent: maxStreams.anonymous,
+      maxConcurrent,
       fail,
       onLimit: (limit) => onLimit(limit === 'streams' ? this.#streamLimit : limit),
     })
@@ -105,7 +110,7 @@ export class Http2Connection {
     for (const event of ['end', 'error', 'close']) socket.on(event, () => this.destroy())
     this.#outbox.send(
       frameOf(FrameType.settings, 0, 0, [
-        ...setting(Setting.maxConcurrentStreams, maxStreams.anonymous),
+        ...setting(Setting.maxConcurrentStreams, maxConcurrent),
         ...setting(Setting.initialWindowSize, streamReceiveWindow),
         ...setting(Setting.maxHeaderListSize, maxHeaderListBytes),
       ]),
