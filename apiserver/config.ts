@@ -53,6 +53,11 @@ export interface ApiServerConfig {
   /** Records requests; closed with the server. */
   auditor?: Auditor
   clock: Clock
+  /**
+   * Sets how long readers see the last state of an object whose removal takes two writes, such as a pod without a
+   * node. A real server takes this time for the second write. By default watchers alone see it.
+   */
+  lastStateMs?: number
   log: Logger
   /** Sets how many requests the journal keeps; none by default. */
   journal?: number

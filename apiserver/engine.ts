@@ -69,14 +69,13 @@ export class Engine {
     const { access } = this.authorization
     this.#webhookClient = createWebhookClient({ clock, resolveService: serviceResolver(this.objects, this.wayToPod) })
     const nowMs = (): number => clock.now()
-    const random = Math.random
     this.#deletionRequests = several?.deletionRequests(storage, clock)
     this.serviceClaims = several?.serviceClaims({ objects: this.objects, clock, log })
     const serviceAddresses = createServiceAddresses({
       cidr: config.serviceCidr,
       services: () => lookupAll({ group: '', plural: 'services' }) as unknown as Iterable<Service>,
       nowMs,
-      random,
+      random: Math.random,
       shared: this.serviceClaims,
     })
     this.#freedAddresses = releaseFreed(storage, serviceAddresses)
@@ -93,9 +92,10 @@ export class Engine {
     this.registry = new Registry({
       objects: this.objects,
       clock,
+      lastStateMs: config.lastStateMs,
       limits,
       featureGates,
-      random,
+      random: Math.random,
       serviceAddresses,
       deletionRequests: this.#deletionRequests,
       endpointRemovals: this.#endpointRemovals,
@@ -115,7 +115,7 @@ export class Engine {
               },
             },
             nowMs,
-            random,
+            random: Math.random,
           },
           disabledAdmissionPlugins,
         ),

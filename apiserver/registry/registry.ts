@@ -25,6 +25,8 @@ import type { WritePath } from './writes/write-path.ts'
 export interface RegistryOptions {
   objects: ObjectCaches
   clock: Clock
+  /** Sets how long readers see the last state of an object whose removal takes two writes; 0 by default. */
+  lastStateMs?: number
   featureGates: FeatureGates
   limits: WorkLimits
   /** Returns a number from 0 up to 1, exclusive, for generated names. */
@@ -45,6 +47,7 @@ export class Registry implements WritePath {
   readonly catalog: Catalog
   readonly storage: Storage
   readonly clock: Clock
+  readonly lastStateMs: number
   readonly featureGates: FeatureGates
   readonly limits: WorkLimits
   readonly random: () => number
@@ -69,6 +72,7 @@ export class Registry implements WritePath {
     this.lookup = objects.lookup
     this.lookupAll = objects.lookupAll
     this.clock = clock
+    this.lastStateMs = parts.lastStateMs ?? 0
     this.featureGates = featureGates
     this.limits = limits
     this.random = random

@@ -51,6 +51,7 @@ export async function runKubeApiserver(args: readonly string[]): Promise<void> {
     disabledAdmissionPlugins: settings.disabledAdmissionPlugins,
     featureGates: settings.featureGates,
     clock: realClock,
+    lastStateMs: 2,
     log,
   }).catch(explainListening({ host, port, flags: { host: '--bind-address', port: '--secure-port' } }))
   const client = server.client(controllerManager, { exact: true })

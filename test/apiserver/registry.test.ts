@@ -17,12 +17,13 @@ import { defaultFeatureGates, type FeatureGates } from '../../shared/config/feat
 const user = { name: 'tester', groups: [] }
 const namespace = 'ns'
 
-function setUp(gates: Partial<FeatureGates> = {}, storage = createMemoryStorage()) {
+function setUp(gates: Partial<FeatureGates> = {}, storage = createMemoryStorage(), lastStateMs?: number) {
   const catalog = new Catalog(resources)
   const clock = createVirtualClock(Date.UTC(2026, 0, 1))
   const registry = new Registry({
     objects: new ObjectCaches({ catalog, storage }),
     clock,
+    lastStateMs,
     featureGates: { ...defaultFeatureGates, ...gates },
     limits: defaultWorkLimits,
     random: () => 0.5,
@@ -230,6 +231,19 @@ t.test('graceful delete of a pod', async (t) => {
       [true, '00:00:00', 0, 2, undefined],
       'no grace',
     )
+    t.same(events, ['ADDED p', 'MODIFIED p', 'DELETED p'])
+  })
+  t.test('not scheduled: readers see its last state for as long as the server is told to show it', async (t) => {
+    const { create, delete: remove, events, get, clock } = setUp({}, createMemoryStorage(), 2)
+    await create('pods', pod())
+    const deletion = remove('pods', 'p', {})
+    await clock.advance(1)
+    t.same(events, ['ADDED p', 'MODIFIED p'])
+    t.match(get('pods', 'p').metadata, { deletionGracePeriodSeconds: 0 })
+    const other = await remove('pods', 'p', {})
+    t.equal(other.removed, true, 'another may remove it meanwhile')
+    await clock.advance(1)
+    t.same(state(await deletion), [true, '00:00:00', 0, 2, undefined], 'and both have their answer')
     t.same(events, ['ADDED p', 'MODIFIED p', 'DELETED p'])
   })
   t.test('the pod’s own grace, the reason in the same write', async (t) => {

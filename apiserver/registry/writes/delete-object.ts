@@ -120,9 +120,11 @@ async function apply(
   if (removed) {
     const isAsBefore = (definition.custom ? withoutStorageVersion(value) : value) === current.value
     const lastValue = isAsBefore || decision.written ? undefined : value
+    if (decision.written && registry.lastStateMs > 0) await registry.clock.sleep(registry.lastStateMs)
     const result = await registry.storage.delete({ key, expect: revision, lastValue, fence })
-    if (!result.ok) return undefined
-    await definition.strategy.afterDelete?.(decision.object, registry.strategyContext(scope))
+    if (result.ok) await definition.strategy.afterDelete?.(decision.object, registry.strategyContext(scope))
+    // If another has removed meanwhile what this request wrote last, it is gone as asked.
+    else if (!decision.written || result.current) return undefined
   }
   return { stored: asShown(definition, { value, parts, revision }), removed }
 }

@@ -17,6 +17,8 @@ import type { RequestScope, WriteOptions } from '../write-context.ts'
 export interface WritePath {
   readonly storage: Storage
   readonly clock: Clock
+  /** Milliseconds that readers are given to see the last state of an object whose removal takes two writes. */
+  readonly lastStateMs: number
   readonly limits: WorkLimits
   readonly featureGates: FeatureGates
   readonly random: () => number
