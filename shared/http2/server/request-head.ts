@@ -29,7 +29,7 @@ const single = new Set(['authorization', 'content-length', 'content-type', 'host
  */
 export function decodeRequestHead(decoder: HeaderDecoder, block: Buffer): DecodedHead {
   const headers: Record<string, string> = {}
-  const pseudo: Record<string, string> = {}
+  const pseudo: (string | undefined)[] = [undefined, undefined, undefined, undefined]
   let regularSeen = false
   let problem: string | undefined
   let bytes = 0
@@ -37,8 +37,9 @@ export function decodeRequestHead(decoder: HeaderDecoder, block: Buffer): Decode
     bytes += name.length + value.length + fieldOverhead
     if (problem !== undefined || bytes > maxHeaderListBytes) return
     if (name.charCodeAt(0) === colon) {
-      if (regularSeen || !(name in requestPseudo) || name in pseudo) problem = `${name} is out of place`
-      pseudo[name] = value
+      const at = requestPseudo.indexOf(name)
+      if (regularSeen || at === -1 || pseudo[at] !== undefined) problem = `${name} is out of place`
+      else pseudo[at] = value
     } else {
       regularSeen = true
       problem = fieldProblem(name, value)
@@ -47,14 +48,17 @@ export function decodeRequestHead(decoder: HeaderDecoder, block: Buffer): Decode
   }
   decoder.decode(block, onField)
   if (bytes > maxHeaderListBytes) return 'too large'
-  problem ??= pseudoProblem(pseudo)
+  const [method, scheme, path, authority] = pseudo
   if (problem !== undefined) return { problem }
-  if (pseudo[':authority']) headers.host = pseudo[':authority']
+  if (!method) return { problem: ':method is missing' }
+  if (!scheme) return { problem: ':scheme is missing' }
+  if (!path) return { problem: ':path is missing' }
+  if (authority) headers.host = authority
   const { 'content-length': length } = headers
   if (length !== undefined && !/^\d{1,15}$/.test(length)) return { problem: 'content-length is no number' }
   return {
-    method: pseudo[':method']!,
-    path: pseudo[':path']!,
+    method,
+    path,
     headers,
     contentLength: length === undefined ? -1 : Number(length),
   }
@@ -73,13 +77,7 @@ export function trailersProblem(decoder: HeaderDecoder, block: Buffer): string |
 }
 
 const colon = ':'.charCodeAt(0)
-const requestPseudo: Record<string, true> = { ':method': true, ':scheme': true, ':path': true, ':authority': true }
-
-function pseudoProblem(pseudo: Record<string, string>): string | undefined {
-  if (!pseudo[':method']) return ':method is missing'
-  if (!pseudo[':scheme']) return ':scheme is missing'
-  return pseudo[':path'] ? undefined : ':path is missing'
-}
+const requestPseudo = [':method', ':scheme', ':path', ':authority']
 
 function fieldProblem(name: string, value: string): string | undefined {
   if (!fieldName.test(name)) return 'the name of a field has a character it must not have'
