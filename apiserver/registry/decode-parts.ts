@@ -10,7 +10,7 @@ type Values = Map<string, object | null>
 const sets: Values = new Map()
 const maxSets = 512
 const specs: Values = new Map()
-const maxSpecs = 64
+const maxSpecs = 256
 
 /**
  * Decodes the JSON of a stored object. Sets of fields are half of most objects. Each shared part that is one is decoded

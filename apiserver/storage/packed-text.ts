@@ -15,15 +15,15 @@ const beforeVersion = ',"apiVersion":"'
 /** Shorter parts cost as much as they save. */
 const minShared = 200
 const maxShared = 8 * 1024
-/** What is remembered to be shared: so many lengths, so many texts of each; four megabytes at most. */
-const maxLengths = 128
-const maxOfLength = 4
+/** Each generation of shared texts holds so many: both together four megabytes at most. */
+const maxGeneration = 256
 
 /**
- * Texts that others may have a part of, by their length: those that differ are told apart without reading them to the
- * end.
+ * Texts that others may have as well. The recent ones are those that were met since the generation before them was
+ * full: a text that is met again stays, however many others came between.
  */
-const known = new Map<number, string[]>()
+let recent = new Map<string, string>()
+let former = new Map<string, string>()
 
 /**
  * A PackedText shares equal parts with other texts: each part is in memory once, however many objects have it. Of a
@@ -50,7 +50,7 @@ export function joined(parts: readonly string[]): string {
 }
 
 /** Returns whether equal parts of other texts are this very string in memory. */
-export const isShared = (part: string): boolean => known.get(part.length)?.includes(part) ?? false
+export const isShared = (part: string): boolean => recent.has(part) || former.has(part)
 
 /** Returns the length of a value without joining its parts; 0 without an entry. */
 export function lengthOf(entry: { readonly value: string; readonly parts?: readonly string[] } | undefined): number {
@@ -119,17 +119,14 @@ function boundaries(text: string): number[] {
  */
 function share(piece: string, kept: (text: string) => string): string | undefined {
   if (piece.length < minShared || piece.length > maxShared) return undefined
-  let texts = known.get(piece.length)
-  if (!texts) {
-    if (known.size >= maxLengths) known.delete(known.keys().next().value!)
-    texts = []
-    known.set(piece.length, texts)
+  const found = recent.get(piece)
+  if (found !== undefined) return found
+  const text = former.get(piece) ?? kept(piece)
+  if (recent.size >= maxGeneration) {
+    former = recent
+    recent = new Map()
   }
-  const equal = texts.indexOf(piece)
-  if (equal !== -1) return texts[equal]!
-  if (texts.length >= maxOfLength) texts.shift()
-  const text = kept(piece)
-  texts.push(text)
+  recent.set(text, text)
   return text
 }
 

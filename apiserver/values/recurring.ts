@@ -47,6 +47,7 @@ export class Recurring<Value extends object> {
 
   /** The one that says the same, if it has come before; otherwise `value` itself, which then may still be changed. */
   of(value: Value): Value {
+    if (texts.has(value)) return value
     for (const known of this.#known) if (this.#isSame(value, known)) return known
     const again = this.#seen.some((seen) => this.#isSame(value, seen))
     if (memberCount(value, maxMembers) > maxMembers) return value
@@ -107,6 +108,16 @@ export function frozenOf<Value extends object>(text: string): Value {
   const value = freeze(parseStored(text) as Value)
   texts.set(value, text)
   return value
+}
+
+/**
+ * Returns the value with a member set, frozen and with its JSON known, as the value itself must be. It shares all other
+ * members with the value.
+ */
+export function frozenWith<Value extends object>(value: Value, member: Partial<Value>): Value {
+  const made = Object.freeze({ ...value, ...member })
+  texts.set(made, toJson(made))
+  return made
 }
 
 function freeze<Value>(value: Value): Value {

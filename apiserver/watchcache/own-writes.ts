@@ -1,7 +1,17 @@
 import type { KubeObject } from '../../shared/api/types.ts'
+import type { StorageEvent } from '../storage/storage.ts'
 
-export interface OwnWrite {
+export interface OwnPut {
   value: string
+  object: KubeObject
+}
+
+export interface OwnRemoval {
+  /** Holds the revision that is removed. */
+  revision: number
+  /** Holds the last state, if that state was never stored. */
+  lastValue: string | undefined
+  /** The last state, as watchers see it. */
   object: KubeObject
 }
 
@@ -13,9 +23,9 @@ const limit = 256
  * process.
  */
 export class OwnWrites {
-  readonly #writes = new Map<string, OwnWrite>()
+  readonly #writes = new Map<string, OwnPut | OwnRemoval>()
 
-  begin(key: string, write: OwnWrite): void {
+  begin(key: string, write: OwnPut | OwnRemoval): void {
     this.#writes.set(key, write)
     if (this.#writes.size <= limit) return
     const [oldest] = this.#writes.keys()
@@ -23,12 +33,17 @@ export class OwnWrites {
   }
 
   /**
-   * Returns the write of this key that was under way, and forgets it. Called when an event of the key arrives: either
-   * the write caused the event, or another write won against it.
+   * Returns the object that the event puts, or the last state of the one that it removes, if this server made the write
+   * and so has it at hand. The write is forgotten: either it caused the event, or another write won against it.
    */
-  end(key: string): OwnWrite | undefined {
+  end({ type, key, value, lastValue, previous }: StorageEvent): KubeObject | undefined {
     const write = this.#writes.get(key)
-    if (write) this.#writes.delete(key)
-    return write
+    if (!write) return undefined
+    this.#writes.delete(key)
+    const isIt =
+      'value' in write
+        ? type === 'put' && write.value === value
+        : type === 'delete' && write.revision === previous?.revision && write.lastValue === lastValue
+    return isIt ? write.object : undefined
   }
 }

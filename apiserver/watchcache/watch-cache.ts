@@ -7,7 +7,7 @@ import { SortedMap } from '../storage/sorted-map.ts'
 import type { Entry, Storage, StorageEvent, StorageWatch } from '../storage/storage.ts'
 import { CachedObject } from './cached-object.ts'
 import { type Forms, HeldEvents } from './held-events.ts'
-import { OwnWrites } from './own-writes.ts'
+import { type OwnRemoval, OwnWrites } from './own-writes.ts'
 import { isSelected, type Selection, selectionKey, selectsAll } from './selection.ts'
 import { WatchBacklog } from './watch-backlog.ts'
 import { WatchGroup } from './watch-group.ts'
@@ -169,6 +169,11 @@ export class WatchCache {
     this.#own.begin(key, { value, object })
   }
 
+  /** Says what the last state of an object that is to be removed means, for the same purpose. */
+  expectRemoval(key: string, removal: OwnRemoval): void {
+    this.#own.begin(key, removal)
+  }
+
   /** `sink` hears of every change from now on. Returns how to leave. */
   join<Chunk>(
     sink: WatchSink<Chunk>,
@@ -203,8 +208,7 @@ export class WatchCache {
   }
 
   #receive(event: StorageEvent): void {
-    const own = this.#own.end(event.key)
-    const written = own?.value === event.value ? own?.object : undefined
+    const written = this.#own.end(event)
     if (this.#held?.revision === undefined && this.#unasked(event).length === 0) {
       this.#apply(event, written)
     } else {
@@ -238,6 +242,7 @@ export class WatchCache {
     this.#history.append(event)
     // Watchers list again, and get the reason why nothing can be shown.
     if (current?.isUnconverted) this.#endAll()
+    if (!current && (last ?? previous)?.isAsStored) decoded = written
     for (const group of this.#groups.concernedBy(event)) group.push(event, decoded)
   }
 

@@ -56,7 +56,7 @@ export class WatchGroup<Chunk> implements EventSource, Behind {
     return this.#sinks.reduce((most, sink) => Math.max(most, sink.buffered()), 0)
   }
 
-  /** `decoded`: what the event's current object says, when the writer has it at hand. */
+  /** `decoded`: what the event's current object, or the last state of a removed one, says; if the writer has it at hand. */
   push(event: CacheEvent, decoded?: KubeObject): void {
     const record = recordOf(event, this.selection, decoded)
     if (record) this.pushRecord(record)

@@ -41,5 +41,6 @@ export function recordOf(
   const is = current !== undefined && isSelected(selection, current)
   const was = previous !== undefined && isSelected(selection, previous)
   if (is) return { type: was ? 'MODIFIED' : 'ADDED', object: current, revision, decoded }
-  return was ? { type: 'DELETED', object: last ?? previous, revision } : undefined
+  if (!was) return undefined
+  return { type: 'DELETED', object: last ?? previous, revision, decoded: current ? undefined : decoded }
 }

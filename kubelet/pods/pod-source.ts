@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Interned } from '../../shared/api/json/interned.ts'
+import { remembered } from '../../shared/api/json/remembered.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { type Informer, startInformer } from '../../shared/client/informer.ts'
@@ -51,11 +52,12 @@ const MAX_SPECS = 64
  */
 function createTrim(): (pod: Pod, old?: Pod) => Pod {
   const specs = new Interned<Pod['spec']>(MAX_SPECS)
+  const specOf = remembered((spec: Pod['spec']) => specs.of(spec))
   return (pod, old) => {
     const { managedFields: _, ...metadata } = pod.metadata
     const { uid, generation } = metadata
     const isSame = generation !== undefined && old?.metadata.uid === uid && old?.metadata.generation === generation
-    return { ...pod, metadata, spec: isSame ? old.spec : specs.of(pod.spec) }
+    return { ...pod, metadata, spec: isSame ? old.spec : specOf(pod.spec) }
   }
 }
 

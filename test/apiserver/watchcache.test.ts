@@ -255,6 +255,34 @@ t.test('writes under way together are not parsed again, each by its own key', as
   t.equal(decoded.get('other'), undefined, 'and is not taken for the one that was under way')
 })
 
+t.test('the last state of a removed object is not parsed again, if this server removed it', async (t) => {
+  const { storage, cache, select, put } = setUp()
+  const told: unknown[] = []
+  const local: WatchEncoder<string[]> = {
+    id: 'local',
+    isLocal: true,
+    encode: (records) => {
+      for (const record of records) if (record.type === 'DELETED') told.push(record.decoded)
+      return []
+    },
+  }
+  for (const name of ['a', 'b', 'c']) await put(`x/${name}`)
+  cache.join(new TestSink(), { selection: select(), encoder: local, bookmarks: false })
+  const remove = async (name: string, expected: { revision: number; lastValue?: string }, lastValue?: string) => {
+    const object = { metadata: { name } }
+    cache.expectRemoval(`${prefix}x/${name}`, { lastValue: undefined, ...expected, object })
+    await storage.delete({ key: `${prefix}x/${name}`, lastValue })
+    return object
+  }
+  const a = await remove('a', { revision: 2 })
+  await remove('b', { revision: 2 })
+  await remove('c', { revision: 4 }, JSON.stringify({ metadata: { name: 'c', labels: { last: 'state' } } }))
+  await turn()
+  t.equal(told[0], a)
+  t.equal(told[1], undefined, 'another revision than the expected one was removed')
+  t.equal(told[2], undefined, 'another server showed another last state')
+})
+
 t.test('a watcher that starts in between sees each event once', async (t) => {
   const { put, watch } = setUp()
   const { sink: first } = await watch()

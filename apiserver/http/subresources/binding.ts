@@ -16,6 +16,7 @@ import type { ResourceExchange } from '../exchange.ts'
 import type { WriteAnswer, WriteHandler } from '../handler.ts'
 import { parseWriteOptions } from '../options/write-options.ts'
 import { admitUnstored } from './admit.ts'
+import { boundSpec } from './bound-spec.ts'
 
 const binding = { group: '', version: 'v1', kind: 'Binding', schema: 'io.k8s.api.core.v1.Binding' }
 
@@ -70,11 +71,11 @@ export async function bind(
       uidIsPrecondition: false,
       createAbsent: 'never',
       transform(current) {
-        const object = current!()
+        const object = current!((member) => member !== 'spec')
         const pod = object as unknown as Pod
         checkUid(scope, metadata.uid, object.metadata.uid)
         checkPod(scope.definition, pod)
-        pod.spec.nodeName = target.name
+        pod.spec = boundSpec(pod.spec, target.name ?? '')
         if (metadata.annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...metadata.annotations }
         if (metadata.labels) pod.metadata.labels = { ...pod.metadata.labels, ...metadata.labels }
         // Upstream: ClearingNominatedNodeNameAfterBinding, on by default.

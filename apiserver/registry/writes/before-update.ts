@@ -1,6 +1,8 @@
 import { conflict, invalid, modified, plainError } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject, ObjectMeta } from '../../../shared/api/types.ts'
 import { traitsOf } from '../../kind/subresource-traits.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
+import { isComplete, noteComplete } from '../../values/recurring.ts'
 import { messageKey } from '../keys.ts'
 import type { ObjectScope } from '../write-context.ts'
 import { otherNamespace } from './before-create.ts'
@@ -91,12 +93,20 @@ export function keepOtherHalf({ definition, subresource }: ObjectScope, object: 
   if (!definition.subresources?.status || writes === 'both') return
   if (writes === 'status') {
     for (const field of new Set([...Object.keys(object), ...Object.keys(old)])) {
-      if (field !== 'metadata' && field !== 'status') object[field] = old[field]
+      if (field === 'metadata' || field === 'status') continue
+      noteUnchanged(object[field], old[field], definition.schema)
+      object[field] = old[field]
     }
     if (subresource === 'status' && definition.statusKeepsMetadata) keepMetadata(object.metadata, old.metadata)
   } else {
     object.status = old.status
   }
+}
+
+/** The member was decoded and completed again: if it is still the same, later writes need not do so. */
+function noteUnchanged(value: unknown, old: unknown, schema: string): void {
+  const isNews = value !== old && Object.isFrozen(old) && !isComplete(old, schema)
+  if (isNews && typeof old === 'object' && old !== null && deepEqual(value, old)) noteComplete(old, schema)
 }
 
 function keepMetadata(metadata: ObjectMeta, { labels, annotations, finalizers, ownerReferences }: ObjectMeta): void {

@@ -41,7 +41,7 @@ export async function deleteObject(
     for (let attempt = 1; ; attempt++) {
       const current = attempt === 1 ? cache.get(key) : await cache.newest(key)
       if (!current) throw notFound(definition, name)
-      const old = decodeStored(current)
+      const old = decodeStored(current, definition.strategy.sharesSpec)
       if (!options.isAdmitted) await admitDelete(registry, scope, old, options)
       checkPreconditions(scope, deleteOptions, old)
       const nowMs = registry.clock.now()
@@ -121,6 +121,7 @@ async function apply(
     const isAsBefore = (definition.custom ? withoutStorageVersion(value) : value) === current.value
     const lastValue = isAsBefore || decision.written ? undefined : value
     if (decision.written && registry.lastStateMs > 0) await registry.clock.sleep(registry.lastStateMs)
+    registry.cacheOf(definition).expectRemoval(key, { revision, lastValue, object: decision.object })
     const result = await registry.storage.delete({ key, expect: revision, lastValue, fence })
     if (result.ok) await definition.strategy.afterDelete?.(decision.object, registry.strategyContext(scope))
     // If another has removed meanwhile what this request wrote last, it is gone as asked.

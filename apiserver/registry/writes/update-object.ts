@@ -112,14 +112,13 @@ export async function updateObject(
   }
 }
 
-/** What is written through other subresources takes parts of the spec. */
+/** What is written through other subresources takes parts of the spec. A binding is not decoded. */
 function copierOf({ definition: { schema }, subresource }: ObjectScope, old: KubeObject): CopyCurrent {
-  const mayShare = subresource === undefined || subresource === 'status'
+  const mayShare = subresource === undefined || subresource === 'status' || subresource === 'binding'
+  const mayStay = (value: unknown): boolean =>
+    subresource === 'binding' ? Object.isFrozen(value) : isComplete(value, schema)
   return (isChanged) =>
-    copyDecoded(
-      old,
-      mayShare && isChanged ? (member) => !isChanged(member) && isComplete(old[member], schema) : undefined,
-    )
+    copyDecoded(old, mayShare && isChanged ? (member) => !isChanged(member) && mayStay(old[member]) : undefined)
 }
 
 async function createAbsent(

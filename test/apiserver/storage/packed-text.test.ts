@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
-import { lengthOf, PackedText } from '../../../apiserver/storage/packed-text.ts'
+import { isShared, lengthOf, PackedText } from '../../../apiserver/storage/packed-text.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
@@ -37,6 +37,18 @@ t.test('what many have in common is held once', async (t) => {
   const bytes = process.memoryUsage().heapUsed - before
   t.ok(bytes < (count * pod(0).length) / 4, `${bytes} bytes for ${count} texts of ${pod(0).length}`)
   t.ok(packed.every((text, i) => text.toString() === pod(i)))
+})
+
+t.test('parts of equal length are held once each, however many there are', async (t) => {
+  const onNode = (i: number): PackedText =>
+    new PackedText(`{"metadata":{"name":"pod-${i}"},"spec":{"args":["${'x'.repeat(500)}"],"nodeName":"n-${i % 100}"}}`)
+  const partsOf = () => Array.from({ length: 100 }, (_, i) => onNode(100 + i).parts[1])
+  const parts = partsOf()
+  t.equal(new Set(parts).size, 100)
+  t.ok(
+    parts.every((part) => part && isShared(part)),
+    'none has pushed another one out',
+  )
 })
 
 t.test('texts that have nothing in common are forgotten again', async (t) => {
