@@ -9,6 +9,7 @@ import { registryOptions } from '../kubelet/images/registry-options.ts'
 import { shutdownOptions } from '../kubelet/node/shutdown-options.ts'
 import { runtimeOption } from '../kubelet/runtime-option.ts'
 import { serviceOptions } from '../kubelet/services/options.ts'
+import { tunnelOption } from '../kubelet/tunnel-option.ts'
 import { electionOptions } from '../shared/config/election-options.ts'
 import { option, type Values } from '../shared/config/option.ts'
 import {
@@ -100,6 +101,7 @@ export const clusterOptions = {
     default: 'host',
     help: "Whether each pod has a network of its own, or shares the machine's",
   }),
+  podTunnel: tunnelOption,
   ...serviceOptions,
   hostFiles: option(flag, {
     default: false,

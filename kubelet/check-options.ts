@@ -13,6 +13,7 @@ export function checkOptions(
     typeof evictionOptions & typeof shutdownOptions & typeof imageGarbageOptions & typeof verificationOptions
   > & {
     network: 'host' | 'pod'
+    podTunnel: 'none' | 'vxlan'
     podCidr?: PodCidr
     runtime?: RuntimeChoice
   },
@@ -26,6 +27,8 @@ export function checkOptions(
     )
   if (values.network === 'pod' && criEndpoint(values.runtime ?? 'process') !== undefined)
     throw new UsageError('--network pod is for --runtime process: a container runtime has networks of its own, by CNI')
+  if (values.podTunnel !== 'none' && values.network !== 'pod')
+    throw new UsageError('--pod-tunnel leads to pods that have networks of their own: add --network pod')
   const { shutdownGracePeriod: all, shutdownGracePeriodCriticalPods: critical } = values
   if (critical <= all) return
   const [part, whole] = [critical, all].map((ms) => duration.show?.(ms))

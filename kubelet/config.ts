@@ -33,6 +33,7 @@ import { shutdownOptions } from './node/shutdown-options.ts'
 import { machineAddresses } from './runtime/network/machine-addresses.ts'
 import { runtimeOption } from './runtime-option.ts'
 import { serviceOptions } from './services/options.ts'
+import { tunnelOption } from './tunnel-option.ts'
 
 const addressings = ['auto', 'node', 'loopback', 'host']
 
@@ -101,6 +102,7 @@ export const kubeletOptions = {
     default: 'host',
     help: "Whether each pod has a network of its own, or shares the machine's",
   }),
+  podTunnel: tunnelOption,
   ...serviceOptions,
   neighbours: option(path, {
     default: '',

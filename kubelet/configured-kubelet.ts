@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { LINK_LABEL, NETWORK_LABEL } from '../shared/api/pods/network-labels.ts'
+import { LINK_LABEL, NETWORK_LABEL, TUNNEL_LABEL } from '../shared/api/pods/network-labels.ts'
 import type { KubeletConfig } from './config.ts'
 import { backoffConfig } from './containers/backoff-options.ts'
 import { evictionConfig } from './eviction/options.ts'
@@ -11,13 +11,15 @@ import { linkName } from './runtime/process/network/machine-link.ts'
 import { runtimeDir } from './runtime/process/shim/shim.ts'
 
 /** The options of a kubelet that its configuration and the capabilities of its runtime decide. Its `rootDir` is absolute. */
-export function configuredKubelet(config: KubeletConfig, capabilities: RuntimeCapabilities) {
+export function configuredKubelet(config: KubeletConfig, capabilities: RuntimeCapabilities, whyNoTunnel?: string) {
+  const tunnel = config.podTunnel === 'none' ? undefined : { why: whyNoTunnel }
   return {
     nodeName: config.nodeName,
     nodeIP: config.nodeIp,
     podCidr: config.network === 'pod' && config.podCidr === 'auto' ? 'node' : config.podCidr,
-    nodeLabels: { ...capabilityLabels(capabilities), ...networkLabel(config), ...config.nodeLabels },
+    nodeLabels: { ...capabilityLabels(capabilities), ...networkLabels(config, tunnel), ...config.nodeLabels },
     ...(config.staticPodPath && { staticPodPath: path.resolve(config.staticPodPath) }),
+    ...(tunnel && { tunnel }),
     endpointLagMs: config.endpointLag,
     maxPods: config.maxPods,
     rootDir: config.rootDir,
@@ -41,6 +43,15 @@ const capabilityLabels = ({ isolation, files, limits }: RuntimeCapabilities): Re
   'kubestage.dev/limits': limits?.join('-') ?? 'none',
 })
 
-/** Shows that pods have networks of their own, and the machine's link to them; without it they share the machine's. */
-const networkLabel = ({ network, rootDir }: KubeletConfig): Record<string, string> =>
-  network === 'pod' ? { [NETWORK_LABEL]: 'pod', [LINK_LABEL]: linkName(runtimeDir(rootDir)) } : {}
+/** Shows that pods have networks of their own, and what leads to them; without it they share the machine's. */
+const networkLabels = (
+  { network, rootDir, podTunnel }: KubeletConfig,
+  tunnel: { why?: string } | undefined,
+): Record<string, string> =>
+  network === 'pod'
+    ? {
+        [NETWORK_LABEL]: 'pod',
+        [LINK_LABEL]: linkName(runtimeDir(rootDir)),
+        [TUNNEL_LABEL]: tunnel?.why === undefined ? podTunnel : 'none',
+      }
+    : {}

@@ -107,6 +107,8 @@ export interface KubeletOptions {
   podCidr?: PodCidr
   /** Delays what the rules of Services learn of changes, by these milliseconds of the machine; 0 by default. */
   endpointLagMs?: number
+  /** Asks for a tunnel to nodes of other machines; `why` says why it cannot be had. By default there is none. */
+  tunnel?: { why?: string }
   /** Resolves when the API server has answered; absent where it is known to be Kubestage's. */
   isKubestage?(): Promise<boolean>
   /** Counts the limits that containers reach; by default they are not counted. */
@@ -185,6 +187,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
         server: options.apiServer,
         nodeName,
         events,
+        ...(options.tunnel && { tunnel: { ...options.tunnel, at: { host: nodeIP, port: options.port } } }),
         endpointLagMs: options.endpointLagMs ?? 0,
         onPodLimit: ({ namespace, name, podUid: uid }, message) =>
           events.event(

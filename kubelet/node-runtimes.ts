@@ -35,6 +35,8 @@ interface NodeRuntime {
   sharedTime?: NodeTime
   /** Pods have folders and files on this machine. */
   podFiles: boolean
+  /** Says why the node cannot have the tunnel that it should; absent where it can, or should not. */
+  whyNoTunnel?: string
 }
 
 /**
@@ -79,7 +81,9 @@ async function openProcesses(options: RuntimeOptions): Promise<NodeRuntime> {
   const images = await openImages(options)
   const runtime = await createProcesses(options, images)
   const { imageService } = images
-  return { runtime, images: images.images, imageService, lossMark: await openLossMark(options.config), podFiles: true }
+  const lossMark = await openLossMark(options.config)
+  const whyNoTunnel = await whyNotAsWanted(options.config)
+  return { runtime, images: images.images, imageService, lossMark, podFiles: true, whyNoTunnel }
 }
 
 async function createProcesses(
@@ -137,6 +141,14 @@ async function tryNetworks(): Promise<string | undefined> {
 function refuseWithoutNetworks({ isolation }: RuntimeCapabilities, whyNot: string | undefined): void {
   const why = isolation === 'pod' ? whyNot : 'pods have no namespaces here (isolation none)'
   if (why) throw new ConfigError(`--network pod cannot be had on this machine: ${why}; use --network host`)
+}
+
+async function whyNotAsWanted({ podTunnel, strict }: KubeletConfig): Promise<string | undefined> {
+  if (podTunnel === 'none') return undefined
+  const { whyNoTunnel } = await import('./runtime/process/network/door.ts')
+  const why = await whyNoTunnel()
+  if (why && strict) throw new ConfigError(`--pod-tunnel ${podTunnel} cannot be had on this machine: ${why}`)
+  return why
 }
 
 /** What images stand for, and how others are pulled. */

@@ -88,7 +88,7 @@ export async function runNode(options: RunNodeOptions): Promise<RunningNode> {
     log,
     runtime,
     actions,
-    ...configuredKubelet(config, runtime.capabilities()),
+    ...configuredKubelet(config, runtime.capabilities(), opened.whyNoTunnel),
     isKubestage: options.isKubestage,
     ...(apiServer && { apiServer }),
     port: server?.port ?? 0,

@@ -1,3 +1,4 @@
+import { TUNNEL_SELECTOR } from '../../shared/api/pods/network-labels.ts'
 import { type FieldSelector, parseFieldSelector } from '../../shared/api/selectors/field-selector.ts'
 import type { NodeRelations } from './node-relations.ts'
 import { clusterRoles } from './rbac/bootstrap/cluster-roles.ts'
@@ -74,11 +75,11 @@ const resourceSlices: Rule = (question) => {
   return selectsOwn(question) || 'can only list/watch/deletecollection resourceslices with nodeName field selector'
 }
 
-const nodes: Rule = ({ nodeName, verb, resource: { subresource, name } }) => {
+const nodes: Rule = ({ nodeName, verb, resource: { subresource, name, labelSelector } }) => {
   if (subresource) return (subresource === 'status' && ['update', 'patch'].includes(verb)) || refused
   if (['create', 'update', 'patch'].includes(verb)) return true
   if (!['get', 'list', 'watch'].includes(verb)) return refused
-  if (name === nodeName) return true
+  if (name === nodeName || (verb !== 'get' && selectsTunnels(labelSelector))) return true
   return name
     ? `node '${nodeName}' cannot read '${name}', only its own Node object`
     : `node '${nodeName}' cannot read all nodes, only its own Node object`
@@ -147,6 +148,9 @@ const selectsNetworked = ({ resource: { fieldSelector = '' } }: Question): boole
   selectorOf(fieldSelector).some(
     ({ field, equal, value }) => field === 'spec.hostNetwork' && equal && value === 'false',
   )
+
+/** Beyond upstream: the ends of a tunnel are what Node objects say. */
+const selectsTunnels = (labelSelector: string | undefined): boolean => labelSelector === TUNNEL_SELECTOR
 
 /** One that is malformed selects nothing: the request itself is refused for it later. */
 function selectorOf(text: string): FieldSelector {

@@ -43,6 +43,8 @@ export interface RequestedResource {
   name?: string
   /** Holds the raw query parameter of a list, watch or deletecollection. */
   fieldSelector?: string
+  /** Holds the other one. */
+  labelSelector?: string
 }
 
 export type Verdict = 'allow' | 'deny' | 'no opinion'

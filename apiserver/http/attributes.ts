@@ -20,10 +20,12 @@ export function attributesOf({ method, path, query, target }: RequestInfo, user:
   const { group, resource, subresource } = target
   const namespace = target.namespace ?? ownNamespace(target)
   const fieldSelector = query.get('fieldSelector') ?? undefined
+  const labelSelector = query.get('labelSelector') ?? undefined
   const verb = verbOf({ method, query, target })
   // A list that selects one name is a request for that object.
   const name = target.name ?? (verb === 'deletecollection' ? undefined : selectedName(fieldSelector))
-  return { user, path, verb, resource: { group, resource, subresource, namespace, name, fieldSelector } }
+  const requested = { group, resource, subresource, namespace, name, fieldSelector, labelSelector }
+  return { user, path, verb, resource: requested }
 }
 
 /** Upstream, a request for a namespace is one in that namespace: roles there allow it. */

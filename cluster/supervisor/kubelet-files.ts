@@ -62,6 +62,7 @@ export function writeKubeletFiles({ settings, state, clusterRoot, pki, urls, tim
     runtime: settings.runtime,
     isolation: settings.isolation,
     network: settings.network,
+    podTunnel: settings.podTunnel,
     endpointLag: `${settings.endpointLag}ms`,
     neighbours: join(clusterRoot, 'networks'),
     hostFiles: settings.hostFiles,

@@ -22,6 +22,8 @@ export interface ServeClusterOptions {
   events: Pick<EventRecorder, 'event'>
   /** Delays what rules learn of changes. */
   endpointLagMs: number
+  /** Asks for a tunnel that takes datagrams there; `why` says why it cannot be had. */
+  tunnel?: { at: NetworkPlace; why?: string }
   /** Reports a pod that reaches a limit of the network. */
   onPodLimit(pod: NetworkedPod, message: string): void
   warn(error: unknown, what: string): void
@@ -72,6 +74,10 @@ export async function serveCluster(options: ServeClusterOptions): Promise<Served
     served.push(await parts.serveWayOut({ network, clock, services: range ?? `${clusterIP}/16`, warn }))
     served.push(parts.limitConnections({ network, clock, onReached: options.onPodLimit, warn }))
     served.push(new parts.PolicyEnforcer({ network, client, clock, dns, warn }))
+    if (options.tunnel) {
+      const { serveTunnel } = await import('./pod-tunnel.ts')
+      served.push(serveTunnel({ network, client, clock, nodeName, events, ...options.tunnel, warn }))
+    }
     return { dns, close, lostAt: (ip) => proxy.lostAt(ip) }
   } catch (error) {
     close()

@@ -78,5 +78,10 @@ t.test("a node reads what its network needs, and no more of other nodes' pods", 
   t.equal(await status('/api/v1/namespaces'), 200)
   t.equal(await status('/api/v1/pods?fieldSelector=spec.hostNetwork%3Dfalse'), 200, 'those that policies can mean')
   t.equal(await status('/api/v1/pods'), 403)
+  const selected = 'labelSelector=kubestage.dev%2Fpod-tunnel%3Dvxlan'
+  t.equal(await status(`/api/v1/nodes?${selected}`), 200, 'those at the other ends of a tunnel')
+  t.equal(await status('/api/v1/nodes'), 403)
+  t.equal(await status('/api/v1/nodes?labelSelector=kubestage.dev%2Fpod-tunnel%21%3Dvxlan'), 403)
+  t.equal(await status(`/api/v1/nodes/n2?${selected}`), 403)
   t.equal(await status('/api/v1/pods?fieldSelector=spec.hostNetwork%3Dtrue'), 403)
 })

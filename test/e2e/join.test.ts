@@ -13,6 +13,7 @@ import type { Termination } from '../../shared/api/termination.ts'
 import type { Node, Pod } from '../../shared/api/types.ts'
 import { nodes, pods, terminations } from '../../shared/client/resources.ts'
 import { resolveOptions } from '../../shared/config/resolve.ts'
+import { layCable } from '../harness/cable.ts'
 import { startCommand, startTestCluster } from '../harness/cluster.ts'
 import { findKubectls, kubectlSays } from '../harness/kubectl.ts'
 import { followPod, getText, isReady, podOf, politeScript } from '../harness/pods.ts'
@@ -26,29 +27,8 @@ import { until } from '../harness/until.ts'
 const namespace = 'default'
 t.setTimeout(300_000)
 
-/** Of test networks (RFC 2544); another one in each test process. */
-const net = `198.18.${process.pid % 256}`
-const [near, far] = [`${net}.1`, `${net}.2`]
-
-/** Root has it with `ip`: two ends of a cable, one of them in a namespace. Undefined: why not. */
-async function layCable(t: Test): Promise<string | undefined> {
-  if (process.getuid?.() !== 0) return undefined
-  const name = `ks${process.pid}`
-  const lines = [
-    `ip netns add ${name}`,
-    `ip link add ${name}a type veth peer name ${name}b`,
-    `ip link set ${name}b netns ${name}`,
-    `ip addr add ${near}/30 dev ${name}a`,
-    `ip link set ${name}a up`,
-    `ip netns exec ${name} ip addr add ${far}/30 dev ${name}b`,
-    `ip netns exec ${name} ip link set ${name}b up`,
-    `ip netns exec ${name} ip link set lo up`,
-  ]
-  t.teardown(() => run('sh', ['-c', `ip link del ${name}a; ip netns del ${name}`]))
-  return (await run('sh', ['-ec', lines.join('\n')]))?.code === 0 ? name : undefined
-}
-
 const cable = await layCable(t)
+const { name: place, net, near, far } = cable ?? { name: '', net: '', near: '', far: '' }
 const cluster = await startTestCluster(t, ...(cable ? ['--host=0.0.0.0', `--tls-san=${near}`] : []))
 const { client, kubeconfig, stateDir, access } = cluster
 const { port } = new URL(access.server)
@@ -282,7 +262,7 @@ t.test('a node with two API servers outlives the loss of one', async (t) => {
 })
 
 t.test('a node with an address of its own', { skip: !cable && 'needs root, ip and network namespaces' }, async (t) => {
-  const machine = new SecondMachine(t, { before: `ip netns exec ${cable}` })
+  const machine = new SecondMachine(t, { before: `ip netns exec ${place}` })
   const printed = await joinCommand(t, `--server=${near}:${port}`)
   const joining = machine.type(`${printed} --node-name far --pod-cidr ${net}.16/28`)
   await joining.printed(`Node far has joined https://${near}:${port}`)

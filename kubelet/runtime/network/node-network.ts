@@ -1,6 +1,7 @@
 import type { Socket as DatagramSocket } from 'node:dgram'
 import type { Socket } from 'node:net'
 import type { HostPort } from '../../../shared/api/pods/host-ports.ts'
+import type { AddressRange } from '../../../shared/api/services/address-range.ts'
 
 /**
  * The network of a node whose pods have a network of their own each. It is not the machine's: what the kubelet sends
@@ -33,6 +34,13 @@ export interface NodeNetwork {
    * place of those of the same name.
    */
   useRules(name: string, commands: string): Promise<void>
+  /**
+   * Leads to nodes of other machines, in this network: what was there before goes. {@link onOpened} tells when there is
+   * another network, which has no tunnel yet.
+   */
+  useTunnel(tunnel: Tunnel): Promise<void>
+  /** Calls back after each opening of a network. */
+  onOpened(act: () => void): void
   /** Makes the kernel forget exchanges of datagrams that go from these places to others than their ends. */
   forgetStale(flows: readonly Flow[]): Promise<void>
   /** Resolves to whether the kernel speaks SCTP. */
@@ -74,6 +82,13 @@ export interface NodePlace {
   node: string
   machine: string
   range: string
+}
+
+/** Names a place of this machine that takes the datagrams of a tunnel, its device, and the nodes at the other ends. */
+export interface Tunnel {
+  at: NetworkPlace
+  device: string
+  peers: readonly { range: AddressRange; at: NetworkPlace }[]
 }
 
 /** Names a place to which datagrams are sent, and the ends to which rules lead them. */

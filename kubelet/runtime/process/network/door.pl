@@ -2,7 +2,8 @@
 # It ends with the channel to the kubelet; what it has built stays as long as the namespaces.
 # usage: perl door.pl NETWORK NAME NUMBER...
 #
-# NETWORK   a file that is the node's network namespace; or `try`: makes one of its own, builds in it, prints why that fails, and ends
+# NETWORK   a file that is the node's network namespace; or `try`: makes one of its own, builds in it, prints why that fails, and ends;
+#           or `try-tunnel`: the same with a tunnel
 # NAME …    system calls by number
 # Requests come as JSON texts on Node's channel, words between tabs; the first is a number, which the answer repeats:
 #   bridge ADDRESS BITS            the bridge of the pods, with its address
@@ -11,6 +12,7 @@
 #   link NAME ADDRESS NETWORK BITS GATEWAY   a way between the machine, where it has this name, address and route, and the bridge
 #   services NAME NETWORK BITS GATEWAY ADDRESS OWNER   the machine's route to the range of Services, by this link of it
 #   neighbour FILE NODE NETWORK BITS NODE NETWORK BITS   a way to the network of another node, which this file is; own words first
+#   tunnel FILE                    a way to nodes of other machines; see tunnel.pl for the file
 #   rules FILE                     rules of nftables, as commands of nft
 #   sets FILE                      writes what their sets have into a file, as JSON
 #   forget FILE                    exchanges of datagrams that go to others than they should; a line of the file: a place, and its ends
@@ -28,6 +30,7 @@ use Socket qw(:DEFAULT IPPROTO_IPV6 IPPROTO_UDP inet_pton);
 (my $here = $0) =~ s{[^/]*$}{};
 require "${here}../shim/calls.pl";
 require "${here}netlink.pl";
+require "${here}tunnel.pl";
 our %number;
 (my $place, %number) = @ARGV;
 
@@ -37,7 +40,7 @@ my ($LOOPBACK, $BRIDGE) = (1, 1000); # indexes; no link of the kernel's own has 
 my $UNDER_WAY = 115; # EINPROGRESS
 my $TIMED_OUT = 110;
 my ($NETWORK_ADMIN, $RAW_NETWORK) = (12, 13); # capabilities
-my $INVALID = 22;
+my ($MISSING, $INVALID) = (2, 22);
 my $TRANSPARENT = 19; # IP_TRANSPARENT
 my $NETFILTER = 12; # NETLINK_NETFILTER
 
@@ -183,6 +186,11 @@ sub way_to {
   return (new_address($index, $source, 32), link_route($index, $gateway, 32, $source), far_route($index, $gateway, $network, $bits, $source, 0));
 }
 
+sub tunnel {
+  my ($problem) = set_tunnel({ machine => $machine, node => $node, namespace => $own, sockets => [$machine_socket, any_socket()] }, $_[0]);
+  return !$problem || fails($problem);
+}
+
 sub any_socket { socket(my $socket, AF_INET, SOCK_DGRAM, 0) or return undef; return $socket }
 # Of a link in the network in which the socket lies: SIOCGIFINDEX.
 sub index_of {
@@ -292,7 +300,8 @@ sub serve {
 
 my %build = (bridge => \&bridge, address => \&address, pod => \&pod, rules => \&rules, sets => \&sets, link => \&machine_link,
   services => \&service_route, serve => \&serve, lost => sub { ask_relay("lost $_[0]") },
-  sctp => sub { socket(my $socket, AF_INET, SOCK_STREAM, 132) || fails('SCTP') }, marked => \&marked, forget => \&forget, neighbour => \&neighbour);
+  sctp => sub { socket(my $socket, AF_INET, SOCK_STREAM, 132) || fails('SCTP') }, marked => \&marked, forget => \&forget, neighbour => \&neighbour,
+  tunnel => \&tunnel);
 my %make = (
   connect => \&begin_connection,
   listen => sub { server($_[0], 'net.Server', SOCK_STREAM, @_[1, 2, 3]) },
@@ -303,6 +312,14 @@ sub answer {
   return $make{$verb}->($id, @words) if $make{$verb};
   $what = $verb;
   $build{$verb} && $build{$verb}->(@words) ? say_line(qq({"id":$id})) : refuse($id, $what);
+}
+
+sub try_tunnel {
+  ask('unshare', $NEW_NETWORK) && ($node = netlink()) or return fails('a network namespace');
+  ask_kernel($node, 0, new_tunnel({ name => 'pod-tunnel' }, '127.0.0.1', 1)) or return fails('a link of the kind vxlan');
+  return 1 if system('nft list tables >/dev/null 2>&1') == 0;
+  $! = $MISSING;
+  return fails('nft');
 }
 
 sub try_all {
@@ -318,8 +335,8 @@ sub try_all {
   return pod("/proc/$$/fd/" . fileno $inner, '10.0.0.2', '10.0.0.1');
 }
 
-if ($place eq 'try') {
-  exit 0 if %number && try_all();
+if ($place =~ /^try/) {
+  exit 0 if %number && ($place eq 'try' ? try_all() : try_tunnel());
   print %number ? "$what: " . lc $! : 'no numbers of system calls are known for this processor';
   exit 1;
 }
@@ -335,6 +352,8 @@ if ($> && $place =~ m{^(/proc/\d+)/}) {
 }
 ask('setns', fileno $own, $NEW_NETWORK) or die "$place: $!\n";
 $node = netlink() or die "netlink: $!\n";
+# Another door may have made it; it is wanted again or not.
+ask_kernel($node, 0, delete_link('pod-tunnel'));
 open($channel, '+<&=', $ENV{NODE_CHANNEL_FD}) or die "the channel: $!\n";
 my $unread = '';
 while (1) {

@@ -25,9 +25,15 @@ const program = path.join(import.meta.dirname, 'door.pl')
 const ANSWER_MS = 10_000
 
 /** Resolves to the reason why pods can have no networks here, which is found by trial; undefined: they can. */
-export function whyNoNetworks(): Promise<string | undefined> {
+export const whyNoNetworks = (): Promise<string | undefined> => whyNot('try')
+
+/** Resolves to the reason why nodes can have no tunnel here, in the same way. */
+export const whyNoTunnel = async (): Promise<string | undefined> =>
+  process.getuid?.() === 0 ? whyNot('try-tunnel') : 'that needs root'
+
+function whyNot(trial: 'try' | 'try-tunnel'): Promise<string | undefined> {
   return new Promise((resolve) => {
-    execFile('perl', [program, 'try', ...systemCalls()], { env: { PATH: defaultPath } }, (error, stdout) =>
+    execFile('perl', [program, trial, ...systemCalls()], { env: { PATH: defaultPath } }, (error, stdout) =>
       resolve(error ? stdout.trim() || error.message : undefined),
     )
   })
@@ -75,6 +81,7 @@ export class Door {
       | 'services'
       | 'marked'
       | 'neighbour'
+      | 'tunnel'
       | 'rules'
       | 'sets'
       | 'forget'

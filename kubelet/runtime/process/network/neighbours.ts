@@ -27,4 +27,9 @@ export async function meetNeighbours(door: Pick<Door, 'build'>, folder: string, 
   }
 }
 
-const wordsOf = (range: AddressRange): (string | number)[] => [range.at(0), range.cidr.split('/')[0] ?? '', range.bits]
+/** Returns a node's own address, and its range, as the door wants them. */
+export const wordsOf = (range: AddressRange): (string | number)[] => [
+  range.at(0),
+  range.cidr.split('/')[0] ?? '',
+  range.bits,
+]

@@ -5,9 +5,11 @@ use Socket;
 
 my $EXISTS = 17;
 my ($REQUEST, $ACKNOWLEDGE, $ALONE, $CREATE) = (0x1, 0x4, 0x200, 0x400);
-my ($NEW_LINK, $DELETE_LINK, $NEW_ADDRESS, $NEW_ROUTE) = (16, 17, 20, 24);
-my ($LINK_ADDRESS, $LINK_NAME, $LINK_MASTER, $LINK_INFO, $LINK_NAMESPACE) = (1, 3, 10, 18, 28);
+my ($NEW_LINK, $DELETE_LINK, $NEW_ADDRESS, $NEW_ROUTE, $NEW_NEIGHBOUR) = (16, 17, 20, 24, 28);
+my ($LINK_ADDRESS, $LINK_NAME, $LINK_MTU, $LINK_MASTER, $LINK_INFO, $LINK_NAMESPACE) = (1, 3, 4, 10, 18, 28);
 my ($INFO_KIND, $INFO_DATA, $VETH_PEER) = (1, 2, 1);
+my ($VXLAN_ID, $VXLAN_LOCAL, $VXLAN_LEARNING, $VXLAN_PORT, $VXLAN_LOCAL_BYPASS) = (1, 4, 7, 15, 31);
+my ($NEIGHBOUR_AT, $NEIGHBOUR_ADDRESS, $NEIGHBOUR_PORT, $PERMANENT, $AF_BRIDGE, $OF_LINK_ITSELF) = (1, 2, 6, 0x80, 7, 2);
 my ($ROUTE_TO, $ROUTE_LINK, $ROUTE_GATEWAY, $ROUTE_METRIC, $ROUTE_SOURCE) = (1, 4, 5, 6, 7);
 my ($NEW_RULE, $RULE_MARK, $RULE_TABLE, $TO_TABLE) = (32, 10, 15, 1);
 my ($MAIN_TABLE, $MARKED_TABLE, $LOCAL, $ON_HOST) = (254, 100, 2, 254);
@@ -32,11 +34,31 @@ sub new_pair {
 sub link_words {
   my ($link) = @_;
   return join '', $link->{name} ? attribute($LINK_NAME, "$link->{name}\0") : (),
+    $link->{mtu} ? attribute($LINK_MTU, pack('L', $link->{mtu})) : (),
     $link->{master} ? attribute($LINK_MASTER, pack('L', $link->{master})) : (),
     $link->{address} ? attribute($LINK_ADDRESS, $link->{address}) : (),
     $link->{namespace} ? attribute($LINK_NAMESPACE, pack('L', fileno $link->{namespace})) : ();
 }
 sub new_bridge { [$NEW_LINK, $CREATE | $ALONE, link_head($_[0]{index}) . link_words($_[0]) . link_kind('bridge')] }
+# Of the kind vxlan: sends frames in datagrams from this address, and takes those that come to this port, in the network of the socket
+# that asks for it. It learns nothing, and what is for another such link of this machine goes the whole way, so that rules see it as new.
+sub new_tunnel {
+  my ($link, $from, $port) = @_;
+  my $words = join '', attribute($VXLAN_ID, pack('L', 1)), attribute($VXLAN_LOCAL, inet_aton($from)), attribute($VXLAN_LEARNING, "\0"),
+    attribute($VXLAN_PORT, pack('n', $port)), attribute($VXLAN_LOCAL_BYPASS, "\0");
+  return [$NEW_LINK, $CREATE | $ALONE, link_head() . link_words($link) . link_kind('vxlan', $words)];
+}
+# Says to which port of which machine such a link sends what is for a hardware address, and whose address that is.
+sub far_neighbour {
+  my ($index, $address, $hardware, $at, $port) = @_;
+  my $head = sub { pack('CxSlSCC', $_[0], 0, $index, $PERMANENT, $_[1], 0) };
+  my $place = attribute($NEIGHBOUR_AT, inet_aton($at)) . attribute($NEIGHBOUR_PORT, pack('n', $port));
+  my $known = attribute($NEIGHBOUR_ADDRESS, $hardware);
+  return ([$NEW_NEIGHBOUR, $CREATE | $ALONE, $head->($AF_BRIDGE, $OF_LINK_ITSELF) . $place . $known],
+    [$NEW_NEIGHBOUR, $CREATE | $ALONE, $head->(AF_INET, 0) . attribute($NEIGHBOUR_AT, inet_aton($address)) . $known]);
+}
+# Takes back what such a request makes: types come in the order new, delete.
+sub undone { map { [$_->[0] + 1, 0, $_->[2]] } @_ }
 sub set_link { [$NEW_LINK, 0, link_head($_[0]{index}) . link_words($_[0])] }
 sub delete_link { [$DELETE_LINK, 0, pack('CxSlLL', 0, 0, 0, 0, 0) . attribute($LINK_NAME, "$_[0]\0")] }
 
@@ -56,13 +78,16 @@ sub link_route {
 sub last_route { route('0.0.0.0', 0, $ON_LINK, attribute($ROUTE_LINK, pack('L', $_[0])) . attribute($ROUTE_METRIC, pack('L', 1000))) }
 # To a range by a gateway at a link.
 sub far_route {
-  my ($index, $gateway, $network, $bits, $source, $metric) = @_;
-  return route($network, $bits, $EVERYWHERE, join '', attribute($ROUTE_GATEWAY, inet_aton($gateway)),
-    attribute($ROUTE_LINK, pack('L', $index)), attribute($ROUTE_SOURCE, inet_aton($source)), attribute($ROUTE_METRIC, pack('L', $metric)));
+  my ($index, $gateway, $network, $bits, $source, $metric, $flags) = @_;
+  my $words = join '', attribute($ROUTE_GATEWAY, inet_aton($gateway)), attribute($ROUTE_LINK, pack('L', $index)),
+    attribute($ROUTE_SOURCE, inet_aton($source)), attribute($ROUTE_METRIC, pack('L', $metric));
+  return route($network, $bits, $EVERYWHERE, $words, $flags);
 }
+# The gateway is at the link, though no route says so.
+sub tunnel_route { far_route(@_, 4) }
 sub route {
-  my ($network, $bits, $scope, $words) = @_;
-  my $head = pack('CCCCCCCCL', AF_INET, $bits, 0, 0, $MAIN_TABLE, $STATIC, $scope, $UNICAST, 0);
+  my ($network, $bits, $scope, $words, $flags) = @_;
+  my $head = pack('CCCCCCCCL', AF_INET, $bits, 0, 0, $MAIN_TABLE, $STATIC, $scope, $UNICAST, $flags // 0);
   return [$NEW_ROUTE, $CREATE | $ALONE, $head . ($bits ? attribute($ROUTE_TO, inet_aton($network)) : '') . $words];
 }
 

@@ -16,12 +16,13 @@ import {
   type Relayed,
   type Served,
   TAKEN,
+  type Tunnel,
 } from '../../network/node-network.ts'
 import type { ShimConnection } from '../shim/connection.ts'
 import { Door } from './door.ts'
 import { HostPorts } from './host-ports.ts'
 import { forwardFrom, linkName, ownerOf, whyNoLink, whyNoServices } from './machine-link.ts'
-import { meetNeighbours } from './neighbours.ts'
+import { meetNeighbours, wordsOf } from './neighbours.ts'
 
 export interface PodNetworksOptions {
   /** The folder of the runtime; the link to the machine is named after it. */
@@ -59,6 +60,7 @@ export class PodNetworks implements NodeNetwork {
   #lists = 0
   readonly #rules = new Map<string, string>()
   #relayed: string | undefined
+  #onOpened: () => void = () => {}
   #prepare: (pod: NetworkedPod) => Promise<void> = async () => {}
   #services: { range: AddressRange; owner: number } | undefined
 
@@ -151,6 +153,20 @@ export class PodNetworks implements NodeNetwork {
     this.#prepare = prepare
   }
 
+  onOpened(act: () => void): void {
+    this.#onOpened = act
+  }
+
+  async useTunnel({ at, device, peers }: Tunnel): Promise<void> {
+    const { place } = this
+    if (!place) throw new Error('the range of addresses is not known yet')
+    const file = path.join(this.#options.root, 'tunnel')
+    const others = peers.map(({ range, at }) => [...wordsOf(range), at.host, at.port])
+    const lines = [[place.node, at.host, at.port, device], ...others]
+    await writeFile(file, lines.map((words) => `${words.join(' ')}\n`).join(''), { mode: 0o600 })
+    await (await this.#open()).build('tunnel', file)
+  }
+
   async useRules(name: string, commands: string): Promise<void> {
     const door = await this.#open()
     this.#rules.set(name, commands)
@@ -212,7 +228,7 @@ export class PodNetworks implements NodeNetwork {
   close(): void {
     this.pods.clear()
     this.#hostPorts.closeAll()
-    this.#door?.then((door) => door.close()).catch(() => {})
+    this.#door?.then(endDoor).catch(() => {})
     this.#door = undefined
     for (const kept of this.#kept) {
       kept.handle?.close()
@@ -247,6 +263,7 @@ export class PodNetworks implements NodeNetwork {
       door.close()
       throw error
     }
+    this.#onOpened()
     return door
   }
 
@@ -327,6 +344,12 @@ export class PodNetworks implements NodeNetwork {
     kept.handle.unref()
     use(kept.handle)
   }
+}
+
+/** Connections that are still open keep a network that is lost, and with it the tunnel's port of the machine. */
+async function endDoor(door: Door): Promise<void> {
+  await door.build('tunnel', '/dev/null').catch(() => {})
+  door.close()
 }
 
 const serving =
