@@ -29,7 +29,7 @@ export interface TestCluster {
 export async function startTestCluster(t: Test, ...flags: string[]): Promise<TestCluster> {
   // Not t.testdir(), which is removed before what runs in it is ended.
   const stateDir = scratchFolder(t, 'test')
-  const command = startCommand(t, ['up', '--port=0', `--state-dir=${stateDir}`, ...flags])
+  const command = startCommand(t, ['up', '--port=0', `--state-dir=${stateDir}`, ...storeOf(stateDir), ...flags])
   await command.printed('is ready')
   const kubeconfig = join(stateDir, 'kubeconfig')
   askLastServer(kubeconfig)
@@ -61,6 +61,11 @@ function currentContext(config: Kubeconfig): Kubeconfig {
     clusters: config.clusters.filter(({ name }) => name === cluster),
     users: config.users.filter(({ name }) => name === user),
   }
+}
+
+/** With `STORE=sqlite` the objects of a test that chooses no storage are in a file. */
+function storeOf(stateDir: string): string[] {
+  return process.env.STORE === 'sqlite' ? [`--storage=sqlite:${join(stateDir, 'state.db')}`] : []
 }
 
 /** With `KUBESTAGE_APISERVERS=3` a test asks the last of three servers, which has the objects from the first. */
