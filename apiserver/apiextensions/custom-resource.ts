@@ -173,7 +173,10 @@ function strategyOf(
       if (hasStatus) delete object.status
     },
     prepareForUpdate: (object, old, { subresource }) => {
-      if (subresource === 'status') object.metadata = { ...old.metadata, managedFields: object.metadata.managedFields }
+      if (subresource !== 'status') return
+      object.metadata = { ...old.metadata, managedFields: object.metadata.managedFields }
+      // What is no status before and after has not changed, and is not validated.
+      if (object.status === null && old.status === undefined) delete object.status
     },
     validate: (object, errors) => {
       errors.push(...validateCustomResource(object, undefined, rules))

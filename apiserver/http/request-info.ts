@@ -14,6 +14,8 @@ export interface ResourceTarget {
   /** Names the resource in the plural, as in the URL. */
   resource: string
   namespace?: string
+  /** The path has an empty segment in the place of the namespace. */
+  emptyNamespace?: boolean
   name?: string
   subresource?: string
   /** Holds the segments behind the subresource, for proxies. */
@@ -66,12 +68,15 @@ function locate(group: string, version: string, parts: readonly string[], at: nu
   if (watchPrefix) at += 1
   const count = parts.length - at
   let namespace: string | undefined
+  let emptyNamespace = false
   if (parts[at] === 'namespaces' && count > 2 && !(count === 3 && namespaceSubresources.has(parts[at + 2]!))) {
     namespace = parts[at + 1] || undefined
+    emptyNamespace = namespace === undefined
     at += 2
   }
   const [resource = '', name, subresource] = [parts[at], parts[at + 1], parts[at + 2]]
-  return { group, version, resource, namespace, name, subresource, rest: parts.slice(at + 3), watchPrefix }
+  const target = { group, version, resource, namespace, name, subresource, rest: parts.slice(at + 3), watchPrefix }
+  return emptyNamespace ? { ...target, emptyNamespace } : target
 }
 
 /** Upstream's way to read booleans in queries: whatever is not plainly false is true. */

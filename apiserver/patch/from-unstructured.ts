@@ -14,7 +14,7 @@ import { printType } from './structured-merge/go-print.ts'
 
 /**
  * The first mistake, undefined when there is none that this converter would find. What `object` shares with `before`,
- * which has none, is not looked at.
+ * which has none, is not looked at. A whole number beyond a field of 32 bits loses its higher bits in `object`.
  */
 export const conversionError = (
   schema: string,
@@ -35,9 +35,20 @@ const goKinds: Partial<Record<FieldKind, string>> = { double: 'float64' }
 function inStruct(struct: StructType, value: unknown, before?: unknown): string | undefined {
   if (!isMap(value)) return `cannot restore struct from: ${kindOf(value)}`
   const known = isMap(before) ? before : {}
-  return first(struct.fields, ({ name, type }) =>
-    Object.hasOwn(value, name) ? inValue(type, value[name], own(known, name)) : undefined,
-  )
+  return first(struct.fields, ({ name, type }) => {
+    if (!Object.hasOwn(value, name)) return undefined
+    const wrong = inValue(type, value[name], own(known, name))
+    if (wrong === undefined && type.kind === 'int32') value[name] = lowerBits(value[name])
+    return wrong
+  })
+}
+
+type Whole = number | bigint
+const isWhole32 = (value: Whole): boolean => (Number(value) | 0) === Number(value)
+
+function lowerBits(value: unknown): unknown {
+  const isLarge = (typeof value === 'number' || typeof value === 'bigint') && !isWhole32(value)
+  return isLarge ? Number(BigInt.asIntN(32, BigInt(value))) : value
 }
 
 function inValue(type: ValueType, value: unknown, before?: unknown): string | undefined {
@@ -82,7 +93,8 @@ function inOwnForm({ kind }: ValueType, value: unknown): string | undefined {
       if (typeof value !== 'string' && !isNumber) return quantityFormat
       return problemOf(() => canonicalQuantity(String(value).trim()))
     case 'IntOrString':
-      return typeof value === 'string' || isNumber ? undefined : refuse('int32')
+      if (typeof value === 'string' || (isNumber && isWhole32(value))) return undefined
+      return isNumber ? `json: cannot unmarshal number ${value} into Go value of type int32` : refuse('int32')
     case 'bytes': {
       if (Array.isArray(value)) return undefined
       if (typeof value !== 'string') return `cannot restore slice from ${kindOf(value)}`

@@ -18,7 +18,7 @@ export function encodeProtobuf(object: JsonMap): Buffer | undefined {
 }
 
 /** Encodes the part of the envelope before the object: the prefix and the object's type. */
-export function envelopeHead({ apiVersion = 'v1', kind = '' }: { apiVersion?: string; kind?: string }): Buffer {
+export function envelopeHead({ apiVersion = '', kind = '' }: { apiVersion?: string; kind?: string }): Buffer {
   const type = new WireWriter()
   type.part(1, apiVersion)
   type.part(2, kind)

@@ -302,19 +302,12 @@ function wrongType(
   const textual = typeof value === 'string' || Array.isArray(value)
   if (schema.format) {
     const format =
-      typeof value === 'number' || typeof value === 'bigint'
-        ? found === 'integer'
-          ? 'int64'
-          : floatWord(schema.format)
-        : ''
+      typeof value === 'number' || typeof value === 'bigint' ? (found === 'integer' ? 'int64' : 'float64') : ''
     if (!textual && !fits && format !== schema.format) return { wanted: schema.format, found: format }
     if (textual && !types.includes('number') && !types.includes('integer')) return undefined
   }
   return fits || types.length === 0 ? undefined : { wanted, found }
 }
-
-/** What a number that is no integer is called, beside the format that it should have. */
-const floatWord = (format: string): string => (/^int(32|64)$/.test(format) ? 'float64' : 'double')
 
 /** A float of that size counts as no integer; an integer of that size is a BigInt. */
 function jsonType(value: unknown): string {

@@ -13,6 +13,8 @@ export interface WatchStart<Chunk> {
   bookmarks: boolean
   /** `'now'`: first every object as ADDED; else only what happened after this revision. */
   after: number | 'now'
+  /** No bookmark follows the initial objects. */
+  withoutInitialBookmark?: boolean
 }
 
 /** About how much is encoded before back-pressure is looked at. */
@@ -55,7 +57,8 @@ export class Watch<Chunk> {
   async #sendState(): Promise<number> {
     const { items, revision } = this.#cache.list(this.#start.selection)
     await this.#send(items, added)
-    if (this.#start.bookmarks && !this.#stopped) {
+    const { bookmarks, withoutInitialBookmark = false } = this.#start
+    if (bookmarks && !withoutInitialBookmark && !this.#stopped) {
       this.#write([{ type: 'BOOKMARK', revision, initialEventsEnd: true }])
     }
     return revision

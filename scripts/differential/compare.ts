@@ -22,6 +22,7 @@ const chosen = new Set([
   'serverAddress',
   'gitCommit',
   'gitTreeState',
+  'goVersion',
 ])
 
 export function answerOf({ status, warnings, body, type }: Received, name: string): Answer {
@@ -38,7 +39,20 @@ export function answerOf({ status, warnings, body, type }: Received, name: strin
     : body
   const { causes: _, ...about } = (isStatus ? (details ?? {}) : {}) as Record<string, unknown>
   const more = normalize({ type, ...about })
-  return { status, body: normalize(shown), warnings: normalize([...warnings].sort()) as string[], more }
+  return {
+    status,
+    body: normalize(withoutBookmarks(shown)),
+    warnings: normalize([...warnings].sort()) as string[],
+    more,
+  }
+}
+
+/** A server sends bookmarks from time to time; only the one that ends the initial events has its place. */
+function withoutBookmarks(body: unknown): unknown {
+  if (!Array.isArray(body)) return body
+  return body.filter(
+    (event) => event?.type !== 'BOOKMARK' || JSON.stringify(event).includes('k8s.io/initial-events-end'),
+  )
 }
 
 /** A real server finds errors of fields in a random order. */
@@ -61,6 +75,7 @@ function normalizer(name: string): (value: unknown) => unknown {
       .replaceAll(/\beyJ2[\w=-]+/g, '<token>')
       .replaceAll(/X509SHA256=[0-9a-f]+/g, 'X509SHA256=<hash>')
       .replaceAll(/(\\*"username\\*":\\*")[^"\\]+/g, '$1<user>')
+      .replace(/^(kubernetes-)?admin$/, '<user>')
       // A real server ends a map at the first undeclared field, and reads maps in a random order.
       .replace(/(Kind=\w+\): ).*field not declared in schema.*/s, '$1<errors>')
       .replace(/errors:(?:\n {2}.*)+/, sortedLines)
@@ -115,8 +130,18 @@ function managersInOrder(value: unknown): unknown {
   )
 }
 
-const sorted = (items: readonly unknown[]): unknown[] =>
-  items.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+function sorted(items: readonly unknown[]): unknown[] {
+  const texts = new Map(items.map((item) => [item, JSON.stringify(byKey(item))]))
+  return items.toSorted((a, b) => (texts.get(a)! < texts.get(b)! ? -1 : 1))
+}
+
+/** Both servers write the fields of an object in orders of their own. */
+function byKey(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(byKey)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([key, item]) => [key, byKey(item)]))
+}
 
 /** A real server checks schemas of custom resources property by property, and maps of Go have no order. */
 function inOrder(answer: Answer): Answer {

@@ -16,7 +16,7 @@ import { errorBody, OMITTED } from '../../validation/field-error.ts'
 import type { FieldError, FieldErrorType } from '../../validation/field-errors.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import type { RuleCheck } from '../validate-custom-resource.ts'
-import { type CompiledRule, compileRules } from './rule-compiler.ts'
+import { type CompiledRule, type CompileFailure, compileRules } from './rule-compiler.ts'
 
 /**
  * Returns the check of a schema's rules, each of whose evaluations may cost `celSteps`. Returns undefined if the schema
@@ -104,8 +104,9 @@ function checkHere(at: Position, schema: JSONSchemaProps, root: boolean): FieldE
   if (budget.isEmpty) return [lastError(at, schema, OUT_OF_BUDGET)]
   const self = convert(value)
   const oldSelf = old === undefined || old === null ? undefined : convert(old)
-  return rules.flatMap((compiled) => {
-    if (!('holds' in compiled) || budget.isExceeded) return []
+  return rules.flatMap((compiled, index) => {
+    if (budget.isExceeded) return []
+    if (!('holds' in compiled)) return compileError(compiled, at, schema, index)
     if (compiled.usesOldSelf && oldSelf === undefined && compiled.rule.optionalOldSelf !== true) return []
     try {
       const holds = compiled.holds(self, oldSelf, budget)
@@ -118,6 +119,19 @@ function checkHere(at: Position, schema: JSONSchemaProps, root: boolean): FieldE
     }
     return brokenRule(at, compiled, schema, { self, oldSelf })
   })
+}
+
+/** A rule with a mistake is stored nowhere: it is met in the check of the defaults of a new definition. */
+function compileError(
+  { field, text }: CompileFailure,
+  { path }: Position,
+  schema: JSONSchemaProps,
+  index: number,
+): FieldError[] {
+  const isEmpty = schema['x-kubernetes-validations']![index]!.rule.trim() === ''
+  if (field !== 'rule' || isEmpty) return []
+  const detail = `rule compile error: ${text}`
+  return [{ type: 'FieldValueInvalid', field: path || NO_FIELD, value: schema.type ?? '', detail }]
 }
 
 function brokenRule(

@@ -84,9 +84,9 @@ function textErrors({ rule, message = '', messageExpression = '' }: ValidationRu
   else if (LINE_BREAK.test(message.trim()))
     errors.push(invalid(`${path}.message`, message, 'must not contain line breaks'))
   else if (LINE_BREAK.test(rule.trim()) && message === '')
-    errors.push(required(`${path}.message`, 'must be specified if rule contains line breaks'))
+    errors.push(required(`${path}.message`, 'message must be specified if rule contains line breaks'))
   if (messageExpression !== '' && messageExpression.trim() === '')
-    errors.push(required(`${path}.messageExpression`, 'must be non-empty if specified'))
+    errors.push(required(`${path}.messageExpression`, 'messageExpression must be non-empty if specified'))
   return errors
 }
 

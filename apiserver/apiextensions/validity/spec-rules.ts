@@ -14,6 +14,7 @@ import { validateConversion } from './conversion-rules.ts'
 import { internalForm, printVersions } from './internal-form.ts'
 import { requireNames, validateNames } from './names-rules.ts'
 import {
+  hasPart,
   validateColumn,
   validateDeprecation,
   validateSchema,
@@ -68,13 +69,8 @@ function validateSpec(spec: CustomResourceDefinitionSpec, unchanged: Set<string>
   return [
     ...validateGroup(spec.group, `${path}.group`),
     ...validateScope(spec.scope, `${path}.scope`),
-    ...(internal.schema === undefined
-      ? versions.flatMap((version, index) =>
-          version.schema?.openAPIV3Schema === undefined
-            ? [required(`${path}.versions[${index}].schema.openAPIV3Schema`)]
-            : [],
-        )
-      : []),
+    ...(internal.schema === undefined ? requireSchemas(versions, `${path}.versions`) : []),
+    ...validateDefaultsArePruned(spec, `${path}.preserveUnknownFields`),
     ...internal.versions.flatMap((version, index) => {
       const at = `${path}.versions[${index}]`
       const schema = version.schema?.openAPIV3Schema ?? internal.schema
@@ -105,7 +101,7 @@ function validateSpec(spec: CustomResourceDefinitionSpec, unchanged: Set<string>
       : [
           invalid(
             `${path}.versions`,
-            spec.versions === undefined ? null : printVersions(internal.versions),
+            spec.versions ? printVersions(internal.versions) : null,
             'must have exactly one version marked as storage version',
           ),
         ]),
@@ -126,9 +122,34 @@ function validateSpec(spec: CustomResourceDefinitionSpec, unchanged: Set<string>
       internal.schema ?? versions[0]?.schema?.openAPIV3Schema,
       `${path}.selectableFields`,
     ),
+    ...validateStrategy(spec, `${path}.conversion.strategy`),
     ...validateConversion(spec.conversion, `${path}.conversion`),
   ]
 }
+
+const validateDefaultsArePruned = (
+  { preserveUnknownFields, versions }: CustomResourceDefinitionSpec,
+  path: string,
+): FieldError[] =>
+  preserveUnknownFields === true && (versions ?? []).some(hasDefaults)
+    ? [invalid(path, true, 'must be false in order to use defaults in the schema')]
+    : []
+
+const validateStrategy = (
+  { preserveUnknownFields, conversion }: CustomResourceDefinitionSpec,
+  path: string,
+): FieldError[] =>
+  preserveUnknownFields === true && conversion !== undefined && conversion.strategy !== 'None'
+    ? [invalid(path, conversion.strategy, 'must be None if spec.preserveUnknownFields is true')]
+    : []
+
+const requireSchemas = (versions: readonly CustomResourceDefinitionVersion[], path: string): FieldError[] =>
+  versions.flatMap(({ schema }, index) =>
+    schema?.openAPIV3Schema === undefined ? [required(`${path}[${index}].schema.openAPIV3Schema`)] : [],
+  )
+
+const hasDefaults = ({ schema }: CustomResourceDefinitionVersion): boolean =>
+  schema?.openAPIV3Schema !== undefined && hasPart(schema.openAPIV3Schema, (part) => part.default !== undefined)
 
 /** The internal form has it as the version, by its old name. */
 function validateFirstVersion(name: string | undefined, path: string): FieldError[] {

@@ -1,7 +1,7 @@
 import { additionalOf, type JSONSchemaProps, ownProperty } from '../../schema/json-schema.ts'
 import { allParts } from '../../schema/parts.ts'
 import type { SchemaWork } from '../../schema/schema-work.ts'
-import { forbidden, invalid, required, tooMany } from '../../validation/field-error.ts'
+import { duplicate, forbidden, invalid, required, tooMany } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import type {
   CustomResourceColumnDefinition,
@@ -56,14 +56,14 @@ export function validateSchema(
   const { work } = options
   if (schema === undefined || work.isSpent) return []
   const at = `${path}.openAPIV3Schema`
+  const ofSchema = [...validateOpenAPISchema(schema, at), ...validateRuleFields(schema, at)]
   const errors = [
     ...(options.statusEnabled ? validateRootForStatus(schema, at) : []),
     ...(schema.nullable === true ? [forbidden(`${at}.nullable`, 'nullable cannot be true at the root')] : []),
-    ...validateOpenAPISchema(schema, at),
-    ...validateRuleFields(schema, at),
+    ...ofSchema,
   ]
-  if (mentions(schema, HAS_NO_STRUCTURE)) return errors
-  if (mentions(schema, (part) => Boolean(part.$schema)))
+  if (hasPart(schema, HAS_NO_STRUCTURE)) return errors
+  if (hasPart(schema, (part) => Boolean(part.$schema)))
     return errors.length > 0 ? errors : [invalid(at, '', "OpenAPIV3Schema 'schema' is not supported")]
   if (work.endsIn(() => compilePatterns(schema, work))) return [...errors, work.error(at)]
   const structural = validateStructural(schema, at)
@@ -72,7 +72,7 @@ export function validateSchema(
   return [
     ...defaults,
     ...errors,
-    ...(defaults.length > 0 ? [] : compileAllRules(schema, at, errors, options.unchanged)),
+    ...(defaults.length > 0 ? [] : compileAllRules(schema, at, ofSchema, options.unchanged)),
   ]
 }
 
@@ -92,8 +92,9 @@ const HAS_NO_STRUCTURE = (schema: JSONSchemaProps): boolean =>
   (Array.isArray(schema.items) && schema.items.length > 0) ||
   schema['x-kubernetes-preserve-unknown-fields'] === false
 
-const mentions = (schema: JSONSchemaProps, test: (part: JSONSchemaProps) => boolean): boolean =>
-  test(schema) || allParts(schema).some((part) => mentions(part, test))
+/** Returns whether the schema, or a schema anywhere within it, passes the test. */
+export const hasPart = (schema: JSONSchemaProps, test: (part: JSONSchemaProps) => boolean): boolean =>
+  test(schema) || allParts(schema).some((part) => hasPart(part, test))
 
 function validateRootForStatus(schema: JSONSchemaProps, path: string): FieldError[] {
   for (const field of fieldsSet(schema)) {
@@ -192,36 +193,30 @@ export function validateSelectableFields(
   path: string,
 ): FieldError[] {
   if (fields === undefined) return []
-  const errors = fields.length > MAX_SELECTABLE_FIELDS ? [tooMany(path, fields.length, MAX_SELECTABLE_FIELDS)] : []
   const seen = new Set<string>()
-  fields.forEach(({ jsonPath }, index) => {
+  const errors = fields.flatMap(({ jsonPath }, index) => {
     const at = `${path}[${index}].jsonPath`
-    if (!jsonPath) errors.push(required(at))
-    else errors.push(...validateSelectableField(jsonPath, schema, at))
-    if (seen.has(jsonPath)) errors.push({ type: 'FieldValueDuplicate', field: at, value: jsonPath, detail: '' })
+    if (!jsonPath) return [required(at)]
+    const steps = parseFieldPath(jsonPath)
+    const target = steps?.reduce<JSONSchemaProps | undefined>(
+      (parent, step) => parent && (ownProperty(parent.properties, step) ?? additionalOf(parent)),
+      schema,
+    )
+    if (steps === undefined || target === undefined || jsonPath.includes('['))
+      return [invalid(at, jsonPath, `is an invalid path: ${pathProblem(jsonPath)}`)]
+    const isRepeated = seen.has(jsonPath)
     seen.add(jsonPath)
+    return [
+      ...(steps[0] === 'metadata' ? [invalid(at, jsonPath, 'must not point to fields in metadata')] : []),
+      ...(SELECTABLE_TYPES.includes(target.type ?? '') ? [] : [invalid(at, jsonPath, notSelectable)]),
+      ...(isRepeated ? [duplicate(at, jsonPath)] : []),
+    ]
   })
-  return errors
+  return seen.size > MAX_SELECTABLE_FIELDS ? [...errors, tooMany(path, seen.size, MAX_SELECTABLE_FIELDS)] : errors
 }
 
-function validateSelectableField(jsonPath: string, schema: JSONSchemaProps | undefined, path: string): FieldError[] {
-  const steps = parseFieldPath(jsonPath)
-  const target = steps?.reduce<JSONSchemaProps | undefined>(
-    (parent, step) => parent && (ownProperty(parent.properties, step) ?? additionalOf(parent)),
-    schema,
-  )
-  if (steps === undefined || target === undefined || jsonPath.includes('['))
-    return [invalid(path, jsonPath, `is an invalid path: ${pathProblem(jsonPath)}`)]
-  if (steps[0] === 'metadata') return [invalid(path, jsonPath, 'must not point to fields in metadata')]
-  if (SELECTABLE_TYPES.includes(target.type ?? '')) return []
-  return [
-    invalid(
-      path,
-      jsonPath,
-      'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
-    ),
-  ]
-}
+const notSelectable =
+  'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.'
 
 function pathProblem(jsonPath: string): string {
   if (!/^[.[]/.test(jsonPath)) return `expected [ or . but got: ${/^[^.[\]]*/.exec(jsonPath)?.[0] ?? ''}`

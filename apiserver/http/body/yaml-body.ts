@@ -76,6 +76,10 @@ function inGoWords(error: { reason: string; mark?: { line: number } }, text: str
   if (/[[{,:]\s*$/.test(text)) return new YamlError(`yaml: line ${line + 1}: did not find expected node content`)
   const open = openBracket(before.join('\n'))
   if (open) return new YamlError(`yaml: line ${open.line}: did not find expected ',' or '${open.closing}'`)
+  if (error.reason === 'bad indentation of a mapping entry' && /:\s[^#]*:\s/.test(before.at(-1) ?? '')) {
+    const place = line === 0 ? '' : `line ${line + 1}: `
+    return new YamlError(`yaml: ${place}mapping values are not allowed in this context`)
+  }
   return new YamlError(`yaml: line ${line + 1}: ${error.reason}`)
 }
 

@@ -54,8 +54,25 @@ export function negotiateWithoutTable(accept: string | undefined): Negotiated {
   return choose(others, false)
 }
 
+/**
+ * Negotiates the form of a text. Throws a StatusError (406) for a client that would not take any form of an object.
+ */
+export function negotiateText(accept: string | undefined): Negotiated {
+  const types = accept ? parseAccept(accept).map(({ type }) => type) : ['*/*']
+  if (types.some((type) => acceptable.has(type))) return negotiateWithoutTable(accept)
+  throw types.includes('text/plain')
+    ? unknownShape()
+    : notAcceptableRoute(`Available representations: ${['text/plain', ...media].join(', ')}`)
+}
+
 /** Upstream's storage of these subresources makes no Table. */
-const withoutTable = new Set(['pods/ephemeralcontainers', 'pods/resize', 'apiservices/status'])
+const withoutTable = new Set([
+  'pods/ephemeralcontainers',
+  'pods/resize',
+  'apiservices/status',
+  'namespaces/finalize',
+  'certificatesigningrequests/approval',
+])
 
 /** Negotiates as {@link negotiate} does, for an object or one of its subresources. */
 export const negotiateObject = (

@@ -8,7 +8,8 @@ const longRunning = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])
 /** Refuses a deadline that is no duration. Throws a StatusError (400). */
 export const deadline: Step = ({ info: { query, target, method } }) => {
   if (query === noQuery || !query.has('timeout')) return
-  const isLong = target && (target.watchPrefix || longRunning.has(target.subresource ?? ''))
+  const isProxy = target?.resource === 'proxy' && target.namespace === undefined // the deprecated prefix /proxy/
+  const isLong = target && (isProxy || target.watchPrefix || longRunning.has(target.subresource ?? ''))
   const isWatch = target && method === 'GET' && booleanParameter(query, 'watch')
   if (!isLong && !isWatch) checkTimeout(query)
 }

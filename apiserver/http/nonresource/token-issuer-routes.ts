@@ -3,10 +3,17 @@ import type { ServiceAccountTokens } from '../../auth/service-account/service-ac
 import { keySet } from '../../auth/service-account/signing-key.ts'
 import { parseAccept } from '../encode/negotiation.ts'
 import { sendJson } from '../encode/respond.ts'
+import type { Exchange } from '../exchange.ts'
 import { onlyGet, type PathRoutes } from '../routing/paths.ts'
 
 const maxAge = { 'cache-control': 'public, max-age=3600' }
 const keySetType = 'application/jwk-set+json'
+
+/** Throws a StatusError (406) for a client that does not take the type. */
+function assertTakes({ request: { headers } }: Exchange, wanted: string): void {
+  if (headers.accept && !parseAccept(headers.accept).some(({ type }) => type === '*/*' || type === wanted))
+    throw notAcceptableRoute(`Available representations: ${wanted}`)
+}
 
 /** Serves what other programs need to verify a service account's token. Upstream: pkg/routes/openidmetadata.go. */
 export function tokenIssuerRoutes(tokens: ServiceAccountTokens): PathRoutes[] {
@@ -15,6 +22,7 @@ export function tokenIssuerRoutes(tokens: ServiceAccountTokens): PathRoutes[] {
       first: '.well-known',
       paths: {
         '/openid-configuration': onlyGet(async (exchange) => {
+          assertTakes(exchange, 'application/json')
           const { algorithm } = await tokens.key()
           const document = {
             issuer: tokens.issuer(),
@@ -31,9 +39,7 @@ export function tokenIssuerRoutes(tokens: ServiceAccountTokens): PathRoutes[] {
       first: 'openid',
       paths: {
         '/v1/jwks': onlyGet(async (exchange) => {
-          const { accept } = exchange.request.headers
-          if (accept && !parseAccept(accept).some(({ type }) => type === '*/*' || type === keySetType))
-            throw notAcceptableRoute(`Available representations: ${keySetType}`)
+          assertTakes(exchange, keySetType)
           const headers = { ...maxAge, 'content-type': keySetType }
           sendJson(exchange, { status: 200, json: JSON.stringify(keySet(await tokens.key())), headers })
         }),

@@ -65,6 +65,11 @@ function fromBody(body: unknown): DeleteOptions {
     )
   }
   const { kind = 'DeleteOptions', apiVersion } = body as DeleteOptions
+  for (const [name, value] of Object.entries({ apiVersion, kind })) {
+    if (value === undefined || value === null || typeof value === 'string') continue
+    const found = `json: cannot unmarshal ${jsonWord(value)} into Go struct field .${name} of type string`
+    throw badRequest(`couldn't get version/kind; json parse error: ${found}`)
+  }
   if (kind !== 'DeleteOptions' && kind !== '') {
     throw badRequest(
       `no kind ${toJson(kind)} is registered for version ${toJson(apiVersion || 'meta.k8s.io/v1')} in scheme "pkg/runtime/scheme.go:111"`,

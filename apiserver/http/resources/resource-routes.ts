@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { StatusError } from '../../../shared/api/status/status-error.ts'
 import {
   badRequest,
   methodNotAllowed,
@@ -9,7 +10,8 @@ import type { RequestedResource } from '../../auth/types.ts'
 import type { ResourceDefinition, Verb } from '../../kind/resource-definition.ts'
 import { traitsOf } from '../../kind/subresource-traits.ts'
 import type { ApiContext } from '../api-context.ts'
-import { negotiate, unknownShape } from '../encode/negotiation.ts'
+import { patchMediaType } from '../body/patch-body.ts'
+import { assertAcceptable, negotiate, parseAccept, unknownShape } from '../encode/negotiation.ts'
 import { sendText } from '../encode/respond.ts'
 import type { Exchange, ResourceExchange } from '../exchange.ts'
 import { type Handler, writing } from '../handler.ts'
@@ -71,9 +73,11 @@ function serve(api: ApiContext, exchange: Exchange): void | Promise<void> {
   if (deprecationWarning !== undefined && definition.custom) exchange.warnings.add(deprecationWarning)
   const handler = verb ? handlerOf(definition, verb, exchange) : findSubresource(definition, target, method)
   if (deprecationWarning !== undefined) exchange.warnings.add(deprecationWarning)
-  if (definition.custom) assertNotProtobuf(exchange, shape)
-  if (target.name === '.' || target.name === '..')
-    throw badRequest(`Name parameter invalid: "${target.name}": may not be '${target.name}'`)
+  if (definition.custom) {
+    if (method === 'PATCH') patchMediaType(exchange.request.headers['content-type'], definition)
+    assertNotProtobuf(exchange, shape)
+  }
+  if (target.emptyNamespace && target.name !== undefined) throw namespaceRequired(exchange, definition)
   const context: ResourceExchange = { exchange, definition, target }
   const waiting = readable(api, context)
   return waiting ? waiting.then(() => handler(api, context)) : handler(api, context)
@@ -83,6 +87,14 @@ function serve(api: ApiContext, exchange: Exchange): void | Promise<void> {
 function assertNotProtobuf({ request }: Exchange, shape: Shape): void {
   const { encoding, transform } = negotiate(request.headers.accept, shape === 'collection')
   if (encoding === 'protobuf' && !transform) throw unknownShape()
+}
+
+/** Throws what the router refuses first: the type of the patch, or the form of the answer. */
+function namespaceRequired({ request, info }: Exchange, definition: ResourceDefinition): StatusError {
+  if (info.method === 'PATCH') patchMediaType(request.headers['content-type'], definition)
+  const { accept } = request.headers
+  if (accept) assertAcceptable(parseAccept(accept), false)
+  return badRequest('Namespace parameter required.')
 }
 
 /** A promise only where objects have to be converted first. */
@@ -106,11 +118,12 @@ function definitionOf({ catalog }: ApiContext, target: ResourceTarget): Resource
 /** Whether a path with or without namespace fits the resource. */
 function isShaped(
   { namespaced, verbs }: ResourceDefinition,
-  { namespace, name, subresource, rest, watchPrefix }: ResourceTarget,
+  { namespace, emptyNamespace = false, name, subresource, rest, watchPrefix }: ResourceTarget,
 ): boolean {
+  const isEverywhere = namespace === undefined && !emptyNamespace
   const wrongScope = namespaced
-    ? (name !== undefined || onlyCreates(verbs)) && namespace === undefined && !watchPrefix
-    : namespace !== undefined
+    ? (name !== undefined || onlyCreates(verbs)) && isEverywhere && !watchPrefix
+    : !isEverywhere
   // What can only be created has no paths of objects.
   const hasNoObjects = name !== undefined && onlyCreates(verbs)
   const tooLong = watchPrefix ? subresource !== undefined : rest.length > 0 && !traitsOf(subresource).hasPath
@@ -121,8 +134,9 @@ function handlerOf(definition: ResourceDefinition, verb: Verb, { info }: Exchang
   const { target, query, method } = info
   const asked = verb === 'list' && booleanParameter(query, 'watch') ? 'watch' : verb
   // The collection of all namespaces can only be read.
-  const isEverywhere = definition.namespaced && target?.namespace === undefined && method !== 'GET'
-  if (isEverywhere || !serves(definition, asked === 'watch' ? 'list' : asked)) throw methodNotAllowed()
+  const isEverywhere = definition.namespaced && target?.namespace === undefined && target?.name === undefined
+  if ((isEverywhere && method !== 'GET') || !serves(definition, asked === 'watch' ? 'list' : asked))
+    throw methodNotAllowed()
   // What can be listed can be asked to be watched, and says that it cannot.
   if (asked === 'watch' && !serves(definition, asked)) return () => refuseWatch(definition)
   return definition.virtual ? findVirtual(definition, asked) : handlers[asked]

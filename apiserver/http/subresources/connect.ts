@@ -26,8 +26,20 @@ export function portForwardToPod(api: ApiContext, exchange: ResourceExchange): P
     const ports = new URLSearchParams(query.getAll('ports').map((port) => ['port', port]))
     return `/portForward/${metadata.namespace}/${metadata.name}?${ports}`
   }
-  const options = (query: Query) => ({ kind: 'PodPortForwardOptions', ports: query.getAll('ports').map(Number) })
+  const options = (query: Query) => ({ kind: 'PodPortForwardOptions', ports: portsIn(query) })
   return connect(api, exchange, { path, options })
+}
+
+/** Throws a StatusError (400) for what is no port. */
+function portsIn(query: Query): number[] {
+  return query
+    .getAll('ports')
+    .flatMap((ports) => ports.split(','))
+    .map((port) => {
+      const why = /^[0-9]+$/.test(port) ? Number(port) > 65_535 && 'value out of range' : 'invalid syntax'
+      if (why) throw badRequest(`cannot convert to []int32: strconv.ParseUint: parsing ${JSON.stringify(port)}: ${why}`)
+      return Number(port)
+    })
 }
 
 interface Connection {

@@ -1,9 +1,11 @@
-import { badRequest } from '../../../shared/api/status/status-errors.ts'
+import type { StatusError } from '../../../shared/api/status/status-error.ts'
+import { badRequest, notAcceptable, plainError } from '../../../shared/api/status/status-errors.ts'
 import type { Pod } from '../../../shared/api/types.ts'
 import { canonicalTime } from '../../../shared/clock/go-time.ts'
 import { forbidden, invalid, invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import type { ApiContext } from '../api-context.ts'
+import { negotiateText, type Transform } from '../encode/negotiation.ts'
 import { sendNothing } from '../encode/respond.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import { integer } from '../options/list-options.ts'
@@ -19,10 +21,12 @@ const integers = ['tailLines', 'limitBytes', 'sinceSeconds']
 export async function podLog(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
   const { info, user } = exchange
   const { namespace = '', name = '' } = target
+  const { transform } = negotiateText(exchange.request.headers.accept)
   const options = readOptions(info.query, name)
   api.registry.get({ definition, namespace, name, user })
   const pod = api.registry.lookup(definition, namespace, name) as unknown as Pod
   const container = chooseContainer(pod, info.query.get('container') ?? '')
+  if (transform) throw noObject(transform.kind)
   if (!pod.spec.nodeName) {
     return sendNothing(exchange, 204)
   }
@@ -36,6 +40,11 @@ export async function podLog(api: ApiContext, { exchange, definition, target }: 
   const source = await api.kubelet.read(node, { path, onClose: (callback) => upgrade.socket.once('close', callback) })
   await streamOverWebSocket(exchange, upgrade, { source, protocol })
 }
+
+const noObject = (form: Transform['kind']): StatusError =>
+  form === 'PartialObjectMetadata'
+    ? plainError('object does not implement the Object interfaces')
+    : notAcceptable(`you requested ${form}, but the requested object is not a list (*rest.LocationStreamer)`)
 
 function readSinceTime(query: Query): string | undefined {
   const text = query.get('sinceTime')

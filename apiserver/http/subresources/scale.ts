@@ -1,7 +1,7 @@
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import { toJson } from '../../../shared/api/json/exact-json.ts'
 import { formatSelectorObject } from '../../../shared/api/selectors/label-selector.ts'
-import type { StatusError } from '../../../shared/api/status/status-error.ts'
+import { StatusError } from '../../../shared/api/status/status-error.ts'
 import {
   badRequest,
   internalError,
@@ -19,6 +19,7 @@ import type { ScaleAccess } from '../../kind/scale-access.ts'
 import { applyConflict } from '../../patch/apply-conflict.ts'
 import { fieldsOf, type ManagedFieldsEntry } from '../../patch/managed-fields.ts'
 import { type FieldsV1, intersection, isEmpty } from '../../patch/structured-merge/fields.ts'
+import { printType } from '../../patch/structured-merge/go-print.ts'
 import type { AdmissionView } from '../../registry/admission-plugin.ts'
 import { decodeStored } from '../../registry/stored-object.ts'
 import type { ObjectScope } from '../../registry/write-context.ts'
@@ -33,7 +34,7 @@ import { encodeForClient } from '../encode/object-encoder.ts'
 import { sendJson } from '../encode/respond.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import type { Handler, WriteAnswer, WriteHandler } from '../handler.ts'
-import { parseWriteOptions } from '../options/write-options.ts'
+import { type ParsedWriteOptions, parseWriteOptions } from '../options/write-options.ts'
 import { checkType, decodeMerged, readConfig } from '../verbs/apply.ts'
 import { patched } from '../verbs/patch.ts'
 import { checkName } from '../verbs/update.ts'
@@ -73,26 +74,38 @@ export const getScale: Handler = (api, { exchange, definition: resource, target 
   const access = accessOf(resource)
   const stored = api.registry.get({ ...target, definition: resource, name: target.name ?? '', user: exchange.user })
   const object = decodeStored(stored)
+  const scale = readableScale(object, access)
   if (access.specReplicas(object) === undefined)
     throw internalError(`the spec replicas field ${JSON.stringify(access.specReplicasPath)} does not exist`)
-  sendJson(exchange, answerOf({ api, exchange }, scaleOf(object, access), negotiated), negotiated)
+  sendJson(exchange, answerOf({ api, exchange }, scale, negotiated), negotiated)
 }
 
 export const updateScale: WriteHandler = async (api, context) => {
   const { exchange } = context
   const options = parseWriteOptions(exchange, 'UpdateOptions')
   const bytes = await exchange.smallBody()
-  return write(api, context, options, async (_current, scope) => {
-    const scale = (await readObject(
-      definition,
-      { bytes, contentType: exchange.request.headers['content-type'] },
-      options,
-    )) as Scale
+  return write(api, { ...context, readsBodyFirst: true }, options, async (_current, scope) => {
+    const body = { bytes, contentType: exchange.request.headers['content-type'] }
+    const scale = await readScale(context.definition, body, options)
     const { name, namespace } = scale.metadata
     if (namespace && namespace !== scope.namespace) throw otherNamespace()
     checkName(name, scope.name)
     return scale
   })
+}
+
+/** A real server does not know the type of the scale of a custom resource when it words what is wrong with it. */
+async function readScale(
+  { custom }: ResourceDefinition,
+  body: { bytes: Buffer; contentType: string | undefined },
+  options: ParsedWriteOptions,
+): Promise<Scale> {
+  try {
+    return (await readObject(definition, body, options)) as Scale
+  } catch (error) {
+    if (!custom || !(error instanceof StatusError) || error.code !== 400) throw error
+    throw badRequest('no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"')
+  }
 }
 
 export const patchScale: WriteHandler = async (api, context) => {
@@ -101,11 +114,13 @@ export const patchScale: WriteHandler = async (api, context) => {
   if (type === 'application/apply-patch+yaml') return applyScale(api, context)
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: false })
   const text = (await exchange.smallBody()).toString('utf8')
-  return write(api, context, options, (current) => {
+  const path = replicasField(accessOf(resource))
+  return write(api, context, options, (current, _scope, object) => {
     const { fieldValidation, limits } = options
     const { schema } = definition
     const read = () => readPatch(type, text, { schema, fieldValidation, maxValues: limits.bodyValues })
-    return patched(definition, () => structuredClone(current), read, options) as Scale
+    const shown = withOwners(current, object, path)
+    return patched(definition, () => structuredClone(shown), read, options) as Scale
   })
 }
 
@@ -153,23 +168,34 @@ const applyCustomScale: WriteHandler = async (api, { exchange, definition: resou
   const object = decodeStored(stored)
   const access = accessOf(resource)
   const wanted = value?.spec?.replicas
+  const shown = `(${value?.metadata?.namespace ?? ''}/${target.name}; autoscaling/v1, Kind=Scale)`
+  if (wanted !== undefined && wanted !== null && typeof wanted !== 'number')
+    throw plainError(
+      `failed to create typed patch object ${shown}: .spec.replicas: expected numeric (int or float), got ${printType(wanted)}`,
+    )
   const path = replicasField(access)
   const owners = ((object.metadata.managedFields ?? []) as ManagedFieldsEntry[]).filter(
     (entry) => entry.manager !== options.fieldManager && !isEmpty(intersection(fieldsOf(entry), path)),
   )
   if (!options.force && owners.length > 0 && wanted !== access.specReplicas(object))
     throw applyConflict(
-      owners.map((entry) => ({ entry, fields: specReplicas })),
+      owners.map((entry) => ({ entry: { ...entry, apiVersion: apiVersionOf(definition) }, fields: specReplicas })),
       causeBytes,
     )
   throw plainError(
-    `failed to convert new object (${value?.metadata?.namespace ?? ''}/${target.name}; autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid group/version: autoscaling/v1`,
+    `failed to convert new object ${shown} to proper version: request to convert CR to an invalid group/version: autoscaling/v1`,
   )
+}
+
+interface ScaleExchange extends ResourceExchange {
+  isApply?: boolean
+  /** A mistake in the body is refused even if there is no object. */
+  readsBodyFirst?: boolean
 }
 
 async function write(
   api: ApiContext,
-  { exchange, definition: resource, target, isApply = false }: ResourceExchange & { isApply?: boolean },
+  { exchange, definition: resource, target, isApply = false, readsBodyFirst = false }: ScaleExchange,
   options: ReturnType<typeof parseWriteOptions>,
   change: (current: Scale, scope: ObjectScope, object: KubeObject) => Scale | Promise<Scale>,
 ): Promise<WriteAnswer> {
@@ -182,12 +208,12 @@ async function write(
     scope,
     {
       uidIsPrecondition: true,
-      createAbsent: 'never',
+      createAbsent: readsBodyFirst ? 'if the kind allows it' : 'never',
       view: scaleView(name, access),
       async transform(current) {
+        const object = current?.() ?? { metadata: {} }
+        const scale = await change(readableScale(object, access), scope, object)
         if (current === undefined) throw notFound(resource, name)
-        const object = current()
-        const scale = await change(scaleOf(object, access), scope, object)
         if (!isApply) {
           const live = withOwners(scaleOf(object, access), object, path)
           scale.metadata.managedFields = scaleOwners(object, path)
@@ -246,6 +272,15 @@ function answerOf(
 
 /** Stands for the replicas of a custom resource that has none: a write has to set them. */
 const unset = -2_147_483_648
+
+/** Throws a StatusError (500) if a custom resource has something else in the place of a number or the selector. */
+function readableScale(object: KubeObject, access: ScaleAccess): Scale {
+  for (const field of ['spec', 'status', 'selector'] as const) {
+    const problem = field !== 'selector' || access.selectorPath ? access.problem(object, field) : undefined
+    if (problem) throw plainError(problem)
+  }
+  return scaleOf(object, access)
+}
 
 function scaleOf(object: KubeObject, access: ScaleAccess): Scale {
   const replicas = access.specReplicas(object) ?? unset

@@ -14,9 +14,10 @@ export async function deletecollection(
   { exchange, definition, target }: ResourceExchange,
 ): Promise<void> {
   const { request, info, user } = exchange
-  const negotiated = negotiate(request.headers.accept, true)
+  const negotiated = negotiate(request.headers.accept, false)
   const listOptions = parseListOptions(info.query, definition, false)
   const { deleteOptions, options } = await readDeleteOptions(api, exchange)
+  for (const text of definition.strategy.deletionWarnings?.(deleteOptions) ?? []) exchange.warnings.add(text)
   const { namespace } = target
   const page = await readPage(api, api.registry.cacheOf(definition), {
     options: listOptions,

@@ -4,6 +4,7 @@ import { StatusError } from '../../../shared/api/status/status-error.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { resetsManagedFields } from '../../patch/managed-fields.ts'
+import { checkNamespace } from '../../registry/writes/before-update.ts'
 import type { CopyCurrent } from '../../registry/writes/update-object.ts'
 import type { Decoded } from '../../validation/decoder.ts'
 import { jsonWord } from '../../validation/json-word.ts'
@@ -20,8 +21,8 @@ import { checkName } from './update.ts'
 
 export async function patch(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<WriteAnswer> {
   const { request, info, user } = exchange
-  const negotiated = negotiateObject(request.headers.accept, target)
   const type = patchMediaType(request.headers['content-type'], definition)
+  const negotiated = negotiateObject(request.headers.accept, target)
   if (type === 'application/apply-patch+yaml') return apply(api, { exchange, definition, target })
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: false })
   const text = (await exchange.body()).toString('utf8')
@@ -39,6 +40,7 @@ export async function patch(api: ApiContext, { exchange, definition, target }: R
         const read = () => readPatch(type, text, { schema, fieldValidation, maxValues: limits.bodyValues })
         const object = patched(definition, current!, read, options)
         checkName(object.metadata.name, name)
+        checkNamespace(scope, object)
         definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
         return object
       },

@@ -1,5 +1,6 @@
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
-import { plainError } from '../../../shared/api/status/status-errors.ts'
+import type { FieldSelector } from '../../../shared/api/selectors/field-selector.ts'
+import { badRequest, plainError } from '../../../shared/api/status/status-errors.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { messageOfKind } from '../../protobuf/messages.ts'
 import { keyPrefix } from '../../registry/keys.ts'
@@ -30,15 +31,16 @@ const minTimeoutSeconds = 1800
 export async function watch(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
   const { info } = exchange
   const options = parseListOptions(info.query, definition, booleanParameter(info.query, 'watch'))
+  const fields = target.name ? fieldsOfName(target.name, options.fields) : options.fields
   const { encoding, encoder } = chooseEncoder(api, definition, exchange)
   const after = startOf(options, api.registry.cacheOf(definition).revision())
   const sink = await openSink(exchange, encoding)
-  const fields = target.name ? [{ field: 'metadata.name', equal: true, value: target.name }] : options.fields
   const watch = new Watch(api.registry.cacheOf(definition), sink, {
     selection: { prefix: keyPrefix(definition, target.namespace), labels: options.labels, fields },
     encoder,
     bookmarks: options.allowWatchBookmarks,
     after,
+    withoutInitialBookmark: !options.watch,
   })
   const seconds = options.timeoutSeconds || minTimeoutSeconds * (1 + api.registry.random())
   const timer = api.clock.machine.setTimer(
@@ -54,6 +56,14 @@ export async function watch(api: ApiContext, { exchange, definition, target }: R
     watch.stop()
   })
   await watch.run()
+}
+
+/** Returns the selector of a watch of one object. Throws a StatusError (400) if the client selects another object. */
+function fieldsOfName(name: string, fields: FieldSelector): FieldSelector {
+  if (fields.length === 0) return [{ field: 'metadata.name', equal: true, value: name }]
+  const selected = fields.find(({ field, equal }) => field === 'metadata.name' && equal)
+  if (selected?.value !== name) throw badRequest("fieldSelector metadata.name doesn't match requested name")
+  return fields
 }
 
 async function openSink(

@@ -1,3 +1,5 @@
+import { parseFieldSelector } from '../../../shared/api/selectors/field-selector.ts'
+import { parseLabelSelector } from '../../../shared/api/selectors/label-selector.ts'
 import type { KubeObject, ObjectMeta } from '../../../shared/api/types.ts'
 import type { Attributes, Decision } from '../../auth/types.ts'
 import type { User } from '../../kind/user.ts'
@@ -143,7 +145,60 @@ const subjectOf = ({ spec: { user = '', groups = [], uid, extra } }: AccessRevie
 
 async function answer({ access }: ApiContext, review: AccessReview, user: User): Promise<object> {
   const { verdict, reason }: Decision = await access.decide(attributesOf(review, user))
-  return { allowed: verdict === 'allow', ...(verdict === 'deny' && { denied: true }), ...(reason && { reason }) }
+  const evaluationError = selectorProblems(review.spec.resourceAttributes ?? {}).join('; ')
+  return {
+    allowed: verdict === 'allow',
+    ...(verdict === 'deny' && { denied: true }),
+    ...(reason && { reason }),
+    ...(evaluationError && { evaluationError }),
+  }
+}
+
+/** Upstream: pkg/registry/authorization/util, BuildEvaluationError. */
+function selectorProblems({ fieldSelector, labelSelector }: ResourceAttributes): string[] {
+  const partOf = (name: string, { rawSelector, requirements = [] }: SelectorAttributes, read: Read): string[] => {
+    const parts = requirements.length > 0 ? requirements.map(read.requirement) : rawSelector ? [rawSelector] : []
+    const good = parts.filter((part) => part !== undefined && isReadable(part, read.parse)).length
+    const how = good > 0 ? 'partially ignored' : 'ignored'
+    return good < parts.length ? [`spec.resourceAttributes.${name} ${how} due to parse error`] : []
+  }
+  return [
+    ...partOf('fieldSelector', fieldSelector ?? {}, fieldReader),
+    ...partOf('labelSelector', labelSelector ?? {}, labelReader),
+  ]
+}
+
+type Requirement = NonNullable<SelectorAttributes['requirements']>[number]
+interface Read {
+  /** Returns the requirement as a selector's text; undefined if its operator or its number of values does not fit. */
+  requirement(requirement: Requirement): string | undefined
+  parse(text: string): unknown
+}
+
+const fieldReader: Read = {
+  requirement: ({ key, operator, values = [] }) =>
+    ['In', 'NotIn'].includes(operator) && values.length === 1 ? `${key}=${escapeFieldValue(values[0]!)}` : undefined,
+  parse: parseFieldSelector,
+}
+const labelReader: Read = {
+  requirement({ key, operator, values = [] }) {
+    if (operator === 'Exists') return key
+    if (operator === 'DoesNotExist') return `!${key}`
+    const operators: { [operator: string]: string } = { In: 'in', NotIn: 'notin' }
+    return Object.hasOwn(operators, operator) ? `${key} ${operators[operator]} (${values.join(',')})` : undefined
+  },
+  parse: parseLabelSelector,
+}
+
+const escapeFieldValue = (value: string): string => value.replaceAll(/[\\,=]/g, '\\$&')
+
+function isReadable(text: string, parse: Read['parse']): boolean {
+  try {
+    parse(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function attributesOf({ spec }: AccessReview, user: User): Attributes {

@@ -1,5 +1,6 @@
 import { notFound } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
+import { negotiate } from '../encode/negotiation.ts'
 import type { Handler } from '../handler.ts'
 import { parseListOptions } from '../options/list-options.ts'
 import { sendVirtual, sendVirtualList } from './virtual-answers.ts'
@@ -19,6 +20,7 @@ export const listComponentStatuses: Handler = (api, asked) => {
 
 export const getComponentStatus: Handler = (api, asked) => {
   const { name = '' } = asked.target
-  if (!components.includes(name)) throw notFound(asked.definition, name)
+  negotiate(asked.exchange.request.headers.accept, false)
+  if (!components.includes(name)) throw notFound({ group: '', plural: 'componentstatus' }, name)
   sendVirtual(api, asked, statusOf(name))
 }

@@ -73,15 +73,16 @@ export class TypeCompiler {
     return Object.assign(type, schema ? this.compile(schema, name) : deduced)
   }
 
-  compile(schema: OpenApiSchema, name = ''): Type {
+  /** `preserves`: a schema around this one lets objects within it have fields that no schema names. */
+  compile(schema: OpenApiSchema, name = '', preserves = false): Type {
     const reference = referredSchema(schema)
     if (reference) return this.#override(this.named(reference), schema)
     if (schema.oneOf || schema['x-kubernetes-int-or-string']) return { scalar: 'untyped' }
     switch (schema.type) {
       case 'object':
-        return { map: this.#map(schema, name) }
+        return { map: this.#map(schema, name, preserves) }
       case 'array':
-        return { list: this.#list(schema) }
+        return { list: this.#list(schema, preserves) }
       case 'string':
         return { scalar: !schema.format || schema.format === 'byte' ? 'string' : 'untyped' }
       case undefined:
@@ -91,12 +92,13 @@ export class TypeCompiler {
     }
   }
 
-  #map(schema: OpenApiSchema, name: string): MapType {
+  #map(schema: OpenApiSchema, name: string, inherited: boolean): MapType {
+    const preserves = inherited || schema['x-kubernetes-preserve-unknown-fields'] === true
     const fields = new Map<string, Field>()
     for (const [key, property] of Object.entries(schema.properties ?? {})) {
       fields.set(key, {
         element: `f:${key}`,
-        type: this.compile(property),
+        type: this.compile(property, '', preserves),
         default: property.default,
         zero: this.#source.zeroValue(name, key),
       })
@@ -104,17 +106,18 @@ export class TypeCompiler {
     const map: MapType = { atomic: schema['x-kubernetes-map-type'] === 'atomic', fields }
     const { additionalProperties } = schema
     if (additionalProperties && typeof additionalProperties === 'object')
-      map.element = this.compile(additionalProperties)
-    else if (!schema.properties || schema['x-kubernetes-preserve-unknown-fields']) map.element = deduced
+      map.element = this.compile(additionalProperties, '', preserves)
+    else if (!schema.properties || preserves) map.element = deduced
     return map
   }
 
-  #list(schema: OpenApiSchema): ListType {
+  #list(schema: OpenApiSchema, inherited: boolean): ListType {
+    const preserves = inherited || schema['x-kubernetes-preserve-unknown-fields'] === true
     const relation = schema['x-kubernetes-list-type']
     return {
       atomic: relation !== 'map' && relation !== 'set',
       keys: relation === 'map' ? [...(schema['x-kubernetes-list-map-keys'] ?? [])].sort() : [],
-      element: this.compile(schema.items ?? {}),
+      element: this.compile(schema.items ?? {}, '', preserves),
     }
   }
 

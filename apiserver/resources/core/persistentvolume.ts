@@ -82,12 +82,14 @@ export const persistentvolume = resource<PersistentVolume>({
       object.status = { phase: 'Pending', lastPhaseTransitionTime: toTime(nowMs) }
     },
     prepareForUpdate(object, old, { subresource, nowMs }) {
-      if (subresource !== 'status' || !object.status) return
-      if (object.status.phase !== old.status?.phase) {
-        const given = object.status.lastPhaseTransitionTime
-        if (!given || given === old.status?.lastPhaseTransitionTime)
-          object.status.lastPhaseTransitionTime = toTime(nowMs)
-      }
+      if (subresource !== 'status') return
+      object.status ??= { phase: 'Pending' }
+      const { status } = object
+      const { phase, lastPhaseTransitionTime: known } = old.status ?? {}
+      const given = status.lastPhaseTransitionTime
+      if (status.phase === phase) {
+        if (!given && known) status.lastPhaseTransitionTime = known
+      } else if (!given || given === known) status.lastPhaseTransitionTime = toTime(nowMs)
     },
     validate: ({ spec }, errors) => validateSpec(spec, errors),
     validateUpdate(object, old, errors, { subresource }) {
@@ -140,7 +142,7 @@ function validateSpec(spec: Spec, errors: FieldErrors): void {
   const names = Object.keys(capacity)
   if (names.length === 0) errors.push(required('spec.capacity'))
   if (capacity.storage === undefined || names.length > 1)
-    errors.push(notSupported('spec.capacity', spec.capacity ?? null, ['storage']))
+    errors.push(notSupported('spec.capacity', inOrder(spec.capacity), ['storage']))
   for (const name of names) {
     const quantity = capacity[name] ?? '0'
     const at = `spec.capacity[${name}]`
@@ -166,6 +168,10 @@ function validateSpec(spec: Spec, errors: FieldErrors): void {
   validateVolumeMode(spec.volumeMode, 'spec.volumeMode', errors)
   validateAttributesClass(spec, errors)
 }
+
+/** Returns a map as Go prints it. */
+const inOrder = (map: Record<string, string> | undefined): object | null =>
+  map ? Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1))) : null
 
 function validateAttributesClass({ volumeAttributesClassName: name, csi }: Spec, errors: FieldErrors): void {
   if (name === undefined) return

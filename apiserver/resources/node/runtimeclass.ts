@@ -32,6 +32,7 @@ export const runtimeclass = plain<RuntimeClass>({
       validate(object, errors)
       validateImmutable(object.handler, old.handler, 'handler', errors)
     },
+    allowCreateOnUpdate: true,
     allowUnconditionalUpdate: false,
   },
   example: { metadata: { name: 'sandbox' }, handler: 'runsc' },

@@ -39,12 +39,14 @@ export const forbidden = (
   })
 
 export const notFound = (resource: GroupResource, name: string): StatusError =>
-  new StatusError({
-    code: 404,
-    reason: 'NotFound',
-    message: `${qualified(resource)} "${name}" not found`,
-    details: details(resource, name),
-  })
+  name === '.' || name === '..'
+    ? badRequest(`Name parameter invalid: "${name}": may not be '${name}'`) // upstream has no key for it
+    : new StatusError({
+        code: 404,
+        reason: 'NotFound',
+        message: `${qualified(resource)} "${name}" not found`,
+        details: details(resource, name),
+      })
 
 /** A path under a served group that leads nowhere. */
 export const resourceNotFound = (): StatusError =>
