@@ -119,11 +119,7 @@ export function sendAsIs({ request, reply }: Asked, body: Body): void {
   const length = lengthOf(body)
   headers['content-length'] = length
   if (request.method === 'HEAD') return void reply.code(status).headers(headers).send()
-  const first = parts[0]
   // Not as text: Fastify would add a charset to its type.
-  if (parts.length === 1 && typeof first === 'string') {
-    return void reply.code(status).headers(headers).send(Buffer.from(first))
-  }
   if (reply.isObserved)
     return void reply
       .code(status)
