@@ -63,12 +63,14 @@ const LAST_LOOK_MS = 100
 const MAX_QUEUE = 8
 /** Pods that are written at the same time. */
 const WRITERS = 8
+/** If at least this many pods wait, only the newest status of each is written. */
+const CROWD = 32
 
 /**
  * Brings each pod's status to the API, in order, one write at a time a pod; and at the end deletes the object. Of many
- * pods at once a few are written at the same time, and of one that had to wait for its turn only the newest status is
- * written: upstream's status manager, which has one writer, skips in the same way what was overtaken before it could
- * be said.
+ * pods at once a few are written at the same time, and one that had to wait behind a crowd is told of by its newest
+ * status alone: upstream's status manager, which has one writer, skips in the same way what was overtaken before it
+ * could be said.
  */
 export class StatusManager {
   readonly #options: StatusManagerOptions
@@ -145,10 +147,11 @@ export class StatusManager {
     const { clock, brief = false, onError } = this.#options
     entry.busy = true
     while (entry.queue.length > 0 && this.#entries.get(uidOf(entry.pod)) === entry) {
+      const isCrowded = brief || this.#turns.waiting >= CROWD
       if (brief) await endOfTurn()
       const wait = this.#turns.take()
       if (wait) await wait
-      if (brief || wait) entry.queue = entry.queue.slice(-1)
+      if (isCrowded) entry.queue = entry.queue.slice(-1)
       const [saying] = entry.queue as [Saying]
       try {
         const pod = await this.#write(entry, saying)

@@ -7,6 +7,11 @@ export class Turns {
     this.#free = atOnce
   }
 
+  /** The number of callers that wait. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
   /** Waits for the caller's turn; undefined if it is at once. The caller gives the turn back. */
   take(): Promise<void> | undefined {
     if (this.#free === 0) return new Promise((resolve) => this.#waiting.push(resolve))

@@ -162,6 +162,7 @@ t.test('a few at the same time; callers wait in order, and a turn without a wait
   t.same([turns.take(), turns.take()], [undefined, undefined])
   const log: string[] = []
   for (const name of ['a', 'b']) void turns.take()?.then(() => log.push(name))
+  t.equal(turns.waiting, 2)
   turns.give()
   await Promise.resolve()
   t.same(log, ['a'])
@@ -169,6 +170,7 @@ t.test('a few at the same time; callers wait in order, and a turn without a wait
   turns.give()
   await Promise.resolve()
   t.same(log, ['a', 'b'])
+  t.equal(turns.waiting, 0)
   t.equal(turns.take(), undefined)
   t.ok(turns.take())
 })
