@@ -102,9 +102,16 @@ async function measurePodsOf(
   const running = median(many.map(({ runningPerSecond }) => runningPerSecond))
   const cpu = median(many.map(({ cpuMsOfPod }) => cpuMsOfPod))
   return [
-    { what: `first pod of a cluster, ${name}`, unit: 'ms', ours: first, limit: 150, smallerIsBetter: true },
+    {
+      what: `first pod of a cluster, ${name}`,
+      unit: 'ms',
+      ours: first,
+      limit: load ? undefined : 150,
+      smallerIsBetter: true,
+    },
     { what: `${count} pods of an image, ${name}`, unit: 'pods/s', ours: running, limit },
-    { what: 'the same, CPU time of a pod', unit: 'ms', ours: cpu },
+    // Programs of containerd are not the cluster's.
+    ...(load ? [] : [{ what: 'the same, CPU time of a pod', unit: 'ms', ours: cpu }]),
   ]
 }
 
