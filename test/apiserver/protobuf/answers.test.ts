@@ -27,7 +27,8 @@ t.test('a client that accepts only protobuf gets it', async (t) => {
     const metadata = decodeProtobuf((await ask(`${core}/secrets/a`, partial)).bytes)
     t.match(metadata, { kind: 'PartialObjectMetadata', metadata: { name: 'a' } })
     t.notOk(metadata.data)
-    t.match(decodeProtobuf((await ask('/api', protobuf)).bytes), { kind: 'APIVersions', versions: ['v1'] })
+    // As from a real server, its envelope names the kind without a version.
+    t.match((await ask('/api', protobuf)).bytes.toString('latin1'), /^k8s\0\n\x0f\n\0\x12\x0bAPIVersions.*v1/s)
   })
 
   await t.test('JSON goes to who takes both', async (t) => {
