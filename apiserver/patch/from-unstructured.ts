@@ -96,7 +96,7 @@ function inOwnForm({ kind }: ValueType, value: unknown): string | undefined {
       if (typeof value === 'string' || (isNumber && isWhole32(value))) return undefined
       return isNumber ? `json: cannot unmarshal number ${value} into Go value of type int32` : refuse('int32')
     case 'bytes': {
-      if (Array.isArray(value)) return undefined
+      if (Array.isArray(value)) return first(value, inByte)
       if (typeof value !== 'string') return `cannot restore slice from ${kindOf(value)}`
       const problem = problemOf(() => canonicalBase64(value))
       return problem && `error decoding from json: ${problem}`
@@ -104,6 +104,12 @@ function inOwnForm({ kind }: ValueType, value: unknown): string | undefined {
     default:
       return undefined
   }
+}
+
+/** Go takes bytes as a list of numbers as well. */
+function inByte(value: unknown): string | undefined {
+  if (value === null || (typeof value === 'number' && Number.isInteger(value))) return undefined
+  return typeof value === 'number' ? 'cannot convert float64 to uint8' : 'unrecognized type: uint8'
 }
 
 function problemOf(read: () => string): string | undefined {

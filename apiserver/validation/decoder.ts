@@ -257,7 +257,7 @@ class Decoding {
           this.#fail(jsonWord(value), field, struct, type)
           return value
         }
-        return this.#own(() => canonicalBase64(value))
+        return this.#bytes(value)
       case 'raw':
         return value
       case 'schemaOrArray':
@@ -266,6 +266,16 @@ class Decoding {
         return this.#schemaOr(value, type, field, struct)
       default:
         return value
+    }
+  }
+
+  /** Go reads on behind wrong base64 as well. */
+  #bytes(text: string): string {
+    try {
+      return canonicalBase64(text)
+    } catch (error) {
+      this.#wrongType ??= new DecodeError((error as Error).message)
+      return text
     }
   }
 

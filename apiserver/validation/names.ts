@@ -17,6 +17,7 @@ const ENV_NAME = '[-._a-zA-Z][-._a-zA-Z0-9]*'
 const HTTP_HEADER = '[-A-Za-z0-9]+'
 const HTTP_PATH = `[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+`
 const C_IDENTIFIER = '[A-Za-z_][A-Za-z0-9_]*'
+const CONDITION_REASON = '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?'
 
 const compiled = (pattern: string) => new RegExp(`^(?:${pattern})$`)
 const label = compiled(LABEL)
@@ -30,6 +31,7 @@ const envName = compiled(ENV_NAME)
 const httpHeader = compiled(HTTP_HEADER)
 const httpPath = compiled(HTTP_PATH)
 const cIdentifierForm = compiled(C_IDENTIFIER)
+const conditionReasonForm = compiled(CONDITION_REASON)
 
 const maxLength = (max: number) => `must be no more than ${max} characters`
 const maxBytes = (max: number) => `must be no more than ${max} bytes`
@@ -215,3 +217,8 @@ export function domainPrefixedPath(text: string): { value: string; message: stri
   const message = `Invalid path (regex used for validation is '${HTTP_PATH}')`
   return httpPath.test(path) ? problems : [...problems, { value: path, message }]
 }
+
+const CONDITION_REASON_MESSAGE = `a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'${regexHint(['my_name', 'MY_NAME', 'MyName', 'ReasonA,ReasonB', 'ReasonA:ReasonB'], CONDITION_REASON)}`
+
+export const conditionReason = (text: string): string[] =>
+  conditionReasonForm.test(text) ? [] : [CONDITION_REASON_MESSAGE]

@@ -30,7 +30,8 @@ export function parseDeleteOptions(body: unknown, query: Query, context: ReasonC
   if (propagationPolicy !== undefined && orphanDependents !== undefined) {
     const detail = 'orphanDependents and deletionPropagation cannot be both set'
     errors.push(invalid('propagationPolicy', propagationPolicy, detail))
-  } else if (propagationPolicy !== undefined && !policies.includes(propagationPolicy)) {
+  }
+  if (propagationPolicy !== undefined && !policies.includes(propagationPolicy)) {
     errors.push(notSupported('propagationPolicy', propagationPolicy, [...policies, 'nil']))
   }
   validateDryRun(dryRun, errors)

@@ -1,7 +1,8 @@
 import type { StatusError } from '../../../shared/api/status/status-error.ts'
-import { resourceVersionTooLarge } from '../../../shared/api/status/status-errors.ts'
+import { plainError, resourceVersionTooLarge } from '../../../shared/api/status/status-errors.ts'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import type { WatchCache } from '../../watchcache/watch-cache.ts'
+import type { Query } from '../request-info.ts'
 
 /** `refuse` makes the error: lists, watches and gets do it differently. */
 export function parseRevision(text: string, refuse: (why: string) => StatusError): number {
@@ -21,4 +22,15 @@ export async function waitForRevision({ clock }: { clock: Clock }, cache: WatchC
     if (machine.monotonic() >= deadline) throw resourceVersionTooLarge(revision, cache.revision())
     await machine.sleep(stepMs)
   }
+}
+
+/**
+ * Waits until the cache has the revision that a get asks for; undefined if it asks for none. Throws a StatusError (500)
+ * for text that is not a number.
+ */
+export function seeRevision(place: { clock: Clock }, cache: WatchCache, query: Query): Promise<void> | undefined {
+  const text = query.get('resourceVersion')
+  if (!text) return undefined
+  const revision = parseRevision(text, (why) => plainError(`resourceVersion: ${why}`))
+  return waitForRevision(place, cache, revision)
 }

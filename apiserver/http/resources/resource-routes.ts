@@ -11,7 +11,7 @@ import type { ResourceDefinition, Verb } from '../../kind/resource-definition.ts
 import { traitsOf } from '../../kind/subresource-traits.ts'
 import type { ApiContext } from '../api-context.ts'
 import { patchMediaType } from '../body/patch-body.ts'
-import { assertAcceptable, negotiate, parseAccept, unknownShape } from '../encode/negotiation.ts'
+import { assertAcceptable, isAcceptable, negotiate, parseAccept, unknownShape } from '../encode/negotiation.ts'
 import { sendText } from '../encode/respond.ts'
 import type { Exchange, ResourceExchange } from '../exchange.ts'
 import { type Handler, writing } from '../handler.ts'
@@ -72,7 +72,7 @@ function serve(api: ApiContext, exchange: Exchange): void | Promise<void> {
   // Upstream's handler of custom resources warns before it knows what is asked.
   if (deprecationWarning !== undefined && definition.custom) exchange.warnings.add(deprecationWarning)
   const handler = verb ? handlerOf(definition, verb, exchange) : findSubresource(definition, target, method)
-  if (deprecationWarning !== undefined) exchange.warnings.add(deprecationWarning)
+  if (deprecationWarning !== undefined && isRouted(exchange)) exchange.warnings.add(deprecationWarning)
   if (definition.custom) {
     if (method === 'PATCH') patchMediaType(exchange.request.headers['content-type'], definition)
     assertNotProtobuf(exchange, shape)
@@ -82,6 +82,10 @@ function serve(api: ApiContext, exchange: Exchange): void | Promise<void> {
   const waiting = readable(api, context)
   return waiting ? waiting.then(() => handler(api, context)) : handler(api, context)
 }
+
+/** Returns whether upstream's router lets the client come to the handler, which warns. */
+const isRouted = ({ request }: Exchange): boolean =>
+  !request.headers.accept || parseAccept(request.headers.accept).some(({ type }) => isAcceptable(type))
 
 /** Throws a StatusError (406) for a client that takes custom resources in protobuf alone: they have no such form. */
 function assertNotProtobuf({ request }: Exchange, shape: Shape): void {

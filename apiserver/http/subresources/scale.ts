@@ -34,6 +34,7 @@ import { encodeForClient } from '../encode/object-encoder.ts'
 import { sendJson } from '../encode/respond.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import type { Handler, WriteAnswer, WriteHandler } from '../handler.ts'
+import { seeRevision } from '../options/resource-version.ts'
 import { type ParsedWriteOptions, parseWriteOptions } from '../options/write-options.ts'
 import { checkType, decodeMerged, readConfig } from '../verbs/apply.ts'
 import { patched } from '../verbs/patch.ts'
@@ -69,9 +70,10 @@ const definition: ResourceDefinition = {
   example: { metadata: { name: 'example' } },
 }
 
-export const getScale: Handler = (api, { exchange, definition: resource, target }) => {
+export const getScale: Handler = async (api, { exchange, definition: resource, target }) => {
   const negotiated = negotiate(exchange.request.headers.accept, false)
   const access = accessOf(resource)
+  await seeRevision(api, api.registry.cacheOf(resource), exchange.info.query)
   const stored = api.registry.get({ ...target, definition: resource, name: target.name ?? '', user: exchange.user })
   const object = decodeStored(stored)
   const scale = readableScale(object, access)
@@ -84,13 +86,9 @@ export const updateScale: WriteHandler = async (api, context) => {
   const { exchange } = context
   const options = parseWriteOptions(exchange, 'UpdateOptions')
   const bytes = await exchange.smallBody()
-  return write(api, { ...context, readsBodyFirst: true }, options, async (_current, scope) => {
+  return write(api, { ...context, readsBodyFirst: true }, options, () => {
     const body = { bytes, contentType: exchange.request.headers['content-type'] }
-    const scale = await readScale(context.definition, body, options)
-    const { name, namespace } = scale.metadata
-    if (namespace && namespace !== scope.namespace) throw otherNamespace()
-    checkName(name, scope.name)
-    return scale
+    return readScale(context.definition, body, options)
   })
 }
 
@@ -115,7 +113,7 @@ export const patchScale: WriteHandler = async (api, context) => {
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: false })
   const text = (await exchange.smallBody()).toString('utf8')
   const path = replicasField(accessOf(resource))
-  return write(api, context, options, (current, _scope, object) => {
+  return write(api, context, options, (current, object) => {
     const { fieldValidation, limits } = options
     const { schema } = definition
     const read = () => readPatch(type, text, { schema, fieldValidation, maxValues: limits.bodyValues })
@@ -134,15 +132,13 @@ const applyWorkloadScale: WriteHandler = async (api, context) => {
   const config = await readConfig((await exchange.smallBody()).toString('utf8'), options)
   const { fieldManager: manager, force, limits } = options
   const isApply = true
-  return write(api, { ...context, isApply }, options, (current, { name }, object) => {
+  return write(api, { ...context, isApply }, options, (current, object) => {
     checkType(definition, config)
     const live = withOwners(current, object, specReplicas)
     const time = toTime(api.clock.now())
     const request = { manager, force, subresource: 'scale', time, maxCauseBytes: limits.causeBytes }
     const merged = applyFields(definition, live, config, request)
-    const scale = decodeMerged(definition, merged, config, limits.bodyValues) as Scale
-    checkName(scale.metadata.name, name)
-    return scale
+    return decodeMerged(definition, merged, config, limits.bodyValues) as Scale
   })
 }
 
@@ -197,7 +193,7 @@ async function write(
   api: ApiContext,
   { exchange, definition: resource, target, isApply = false, readsBodyFirst = false }: ScaleExchange,
   options: ReturnType<typeof parseWriteOptions>,
-  change: (current: Scale, scope: ObjectScope, object: KubeObject) => Scale | Promise<Scale>,
+  change: (current: Scale, object: KubeObject) => Scale | Promise<Scale>,
 ): Promise<WriteAnswer> {
   const negotiated = negotiate(exchange.request.headers.accept, false)
   const access = accessOf(resource)
@@ -212,7 +208,10 @@ async function write(
       view: scaleView(name, access),
       async transform(current) {
         const object = current?.() ?? { metadata: {} }
-        const scale = await change(readableScale(object, access), scope, object)
+        const scale = await change(readableScale(object, access), object)
+        const { name: named, namespace: place } = scale.metadata
+        if (place && place !== namespace) throw otherNamespace()
+        checkName(named, name)
         if (current === undefined) throw notFound(resource, name)
         if (!isApply) {
           const live = withOwners(scaleOf(object, access), object, path)

@@ -8,7 +8,7 @@ import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { conversionError } from '../../patch/from-unstructured.ts'
 import { objectKey } from '../../registry/keys.ts'
 import type { ObjectScope } from '../../registry/write-context.ts'
-import { bodyResourceVersion } from '../../registry/writes/before-update.ts'
+import { checkNamespace } from '../../registry/writes/before-update.ts'
 import { DecodeError, decodeObject } from '../../validation/decoder.ts'
 import { jsonWord } from '../../validation/json-word.ts'
 import { warnOf } from '../../validation/strict-errors.ts'
@@ -66,11 +66,10 @@ export function applied(
   const request = { manager, force, subresource, time: toTime(api.clock.now()), maxCauseBytes: limits.causeBytes }
   const merged = applyFields(definition, current, config, request)
   const object = decodeMerged(definition, merged, config, limits.bodyValues)
+  const { uid } = object.metadata
+  if (uid && !current) throw uidMismatch(definition, name, uid)
+  checkNamespace(scope, object)
   checkName(object.metadata.name, name)
-  if (!current) {
-    if (object.metadata.uid) throw uidMismatch(definition, name, object.metadata.uid)
-    bodyResourceVersion(object)
-  }
   definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
   return object
 }

@@ -97,7 +97,11 @@ export function transformedList(
   { kind, version }: Transform,
   { metadata, include, nowMs }: Shown,
 ): object {
-  if (kind === 'Table') return tableOf(definition, objects, { version, include, metadata: { ...metadata }, nowMs })
+  if (kind === 'Table') {
+    const table = tableOf(definition, objects, { version, include, metadata: { ...metadata }, nowMs })
+    // As Go shows a list that nothing was added to: upstream's default converter makes none before.
+    return definition.columns || objects.length > 0 ? table : { ...table, rows: null }
+  }
   return {
     kind: 'PartialObjectMetadataList',
     apiVersion: `meta.k8s.io/${version}`,

@@ -39,8 +39,8 @@ export async function patch(api: ApiContext, { exchange, definition, target }: R
         const { schema } = definition
         const read = () => readPatch(type, text, { schema, fieldValidation, maxValues: limits.bodyValues })
         const object = patched(definition, current!, read, options)
-        checkName(object.metadata.name, name)
         checkNamespace(scope, object)
+        checkName(object.metadata.name, name)
         definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
         return object
       },

@@ -28,8 +28,8 @@ export async function update(
         const object = await readObject(definition, { bytes, contentType: request.headers['content-type'] }, options)
         definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
         exchange.audit?.requested({ kind: definition.kind, apiVersion: apiVersionOf(definition) }, object)
-        checkName(object.metadata.name, name)
         checkNamespace(scope, object)
+        checkName(object.metadata.name, name)
         return object
       },
     },

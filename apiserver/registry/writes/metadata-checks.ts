@@ -50,14 +50,18 @@ function repeatsOf({ plural, group, custom }: ResourceDefinition, subresource: s
 export function validateMetadataUpdate(scope: ObjectScope, object: KubeObject, old: KubeObject, errors: FieldErrors) {
   const { definition, subresource } = scope
   const { namespaced, strategy } = definition
-  const { validateName = dns1123Subdomain, unqualifiedFinalizers = false } = strategy
+  const { nameRuleOf, unqualifiedFinalizers = false } = strategy
+  const validateName = nameRuleOf?.(object) ?? strategy.validateName ?? dns1123Subdomain
   const { metadata } = object
   const before = errors.length
   const common = { namespaced, validateName: pathSegmentName, unqualifiedFinalizers: true }
   validateObjectMeta(metadata, common, errors)
   validateObjectMetaUpdate(metadata, old.metadata, errors)
   const isAllRight =
-    errors.length === before && !metadata.generateName && (metadata.finalizers ?? []).every(isQualifiedFinalizer)
+    errors.length === before &&
+    !nameRuleOf &&
+    !metadata.generateName &&
+    (metadata.finalizers ?? []).every(isQualifiedFinalizer)
   if (isAllRight) return
   const { changes, whole } = repeatsOf(definition, subresource)
   const finalizerDomains = !unqualifiedFinalizers

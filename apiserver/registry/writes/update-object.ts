@@ -137,6 +137,7 @@ async function createAbsent(
   const object = await request.transform(undefined)
   if (!allowed) throw notFound(definition, name)
   if (request.uidIsPrecondition) checkUid(scope, object.metadata.uid, undefined, options.dryRun)
+  bodyResourceVersion(object)
   object.metadata.resourceVersion = undefined
   return { stored: await registry.create(scope, object, options), created: true }
 }

@@ -21,8 +21,13 @@ export function validateAddress(text: string, field: string, errors: FieldErrors
   reject(errors, field, text, addressProblems(text))
 }
 
-export function validateNotNegative(value: number | undefined, field: string, errors: FieldErrors): void {
-  if (value !== undefined && value < 0) errors.push(invalid(field, value, NOT_NEGATIVE))
+export function validateNotNegative(
+  value: number | undefined,
+  field: string,
+  errors: FieldErrors,
+  message = NOT_NEGATIVE,
+): void {
+  if (value !== undefined && value < 0) errors.push(invalid(field, value, message))
 }
 
 const hasBackstep = (path: string) => path.split('/').includes('..')

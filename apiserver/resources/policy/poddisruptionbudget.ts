@@ -8,6 +8,8 @@ import { dump } from '../../validation/go-dump.ts'
 import { validateIntOrPercent, validateNotMoreThanAll } from '../../validation/int-or-percent.ts'
 import { type LabelSelector, validateLabelSelector } from '../../validation/label-selector.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
+import { validateConditions } from '../parts/conditions.ts'
+import { validateNotNegative } from '../parts/messages.ts'
 
 interface PodDisruptionBudget {
   apiVersion?: string
@@ -54,8 +56,9 @@ export const poddisruptionbudget = resource<PodDisruptionBudget>({
       object.status = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 }
     },
     validate: ({ spec }, errors) => validate(spec, errors),
-    validateUpdate({ spec }, _old, errors, { subresource }) {
-      if (!subresource) validate(spec, errors)
+    validateUpdate({ spec, status = {} }, _old, errors, { subresource }) {
+      if (subresource) validateStatus(status, errors)
+      else validate(spec, errors)
     },
     generation: { changed: ({ spec }, old) => !deepEqual(spec, old.spec) },
     allowUnconditionalUpdate: false,
@@ -85,4 +88,11 @@ function validate(spec: PodDisruptionBudget['spec'], errors: FieldErrors): void 
   if (policy !== undefined && !policies.includes(policy)) {
     errors.push(notSupported('spec.unhealthyPodEvictionPolicy', policy, policies))
   }
+}
+
+const counts = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const
+
+function validateStatus(status: Partial<Wire<V1PodDisruptionBudgetStatus>>, errors: FieldErrors): void {
+  validateConditions(status.conditions, 'status.conditions', errors)
+  for (const name of counts) validateNotNegative(status[name], `status.${name}`, errors)
 }

@@ -10,6 +10,7 @@ import type {
 import type { ObjectMeta, WithMeta } from '../../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn } from '../../../kind/cells.ts'
 import type { ResourceDefinition } from '../../../kind/resource-definition.ts'
+import { validateConditions } from '../../parts/conditions.ts'
 import { plain } from '../../parts/plain.ts'
 import {
   validateMatchResources,
@@ -195,6 +196,10 @@ export const validatingadmissionpolicy = plain<WithMeta<V1ValidatingAdmissionPol
     warnings: staticNameWarnings,
     applyDefaults: defaultPolicy,
     validate: (policy, errors) => validatePolicySpec(policy, errors),
+    validateUpdate(policy, _old, errors, { subresource }) {
+      if (subresource === 'status') validateConditions(policy.status?.conditions, 'status.conditions', errors)
+      else validatePolicySpec(policy, errors)
+    },
     allowUnconditionalUpdate: false,
   },
   example: {

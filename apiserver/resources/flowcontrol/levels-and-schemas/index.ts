@@ -3,6 +3,7 @@ import type { V1FlowSchema, V1PriorityLevelConfiguration } from '@kubernetes/cli
 import type { WithMeta } from '../../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn } from '../../../kind/cells.ts'
 import type { ResourceDefinition } from '../../../kind/resource-definition.ts'
+import { validateConditionTypes } from '../../parts/conditions.ts'
 import { plain } from '../../parts/plain.ts'
 import { validateLevel } from './validate-level.ts'
 import { validateFlowSchema } from './validate-schema.ts'
@@ -39,8 +40,9 @@ const flowschema = plain<WithMeta<V1FlowSchema>>({
       if (spec) spec.matchingPrecedence ||= 1000
     },
     validate: ({ metadata, spec }, errors) => validateFlowSchema(metadata.name, spec, errors),
-    validateUpdate({ metadata, spec }, _old, errors, { subresource }) {
+    validateUpdate({ metadata, spec, status }, _old, errors, { subresource }) {
       if (subresource !== 'status') validateFlowSchema(metadata.name, spec, errors)
+      validateConditionTypes(status?.conditions, errors)
     },
   },
   example: { metadata: { name: 'mine' }, spec: { priorityLevelConfiguration: { name: 'catch-all' } } },
@@ -90,8 +92,9 @@ const prioritylevelconfiguration = plain<WithMeta<V1PriorityLevelConfiguration>>
       queuing.queueLengthLimit ||= 50
     },
     validate: ({ metadata, spec }, errors) => validateLevel(metadata.name, spec, errors),
-    validateUpdate({ metadata, spec }, _old, errors, { subresource }) {
+    validateUpdate({ metadata, spec, status }, _old, errors, { subresource }) {
       if (subresource !== 'status') validateLevel(metadata.name, spec, errors)
+      validateConditionTypes(status?.conditions, errors)
     },
   },
   example: {

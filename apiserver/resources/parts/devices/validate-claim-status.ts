@@ -1,25 +1,16 @@
 /** Rules of the status of a claim: the devices it has, and the pods that use them. */
 
-import {
-  duplicate,
-  forbidden,
-  invalid,
-  notSupported,
-  required,
-  tooLong,
-  tooMany,
-} from '../../../validation/field-error.ts'
+import { forbidden, invalid, notSupported, required, tooLong, tooMany } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
+import { type Condition, validateConditions } from '../conditions.ts'
 import { validateDriverName } from '../driver-name.ts'
 import { validateNodeSelector } from '../node-selector.ts'
 import { validateImmutable } from '../workload.ts'
 import {
   type Binding,
-  type Check,
   validateBinding,
   validateItems,
-  validateKeyName,
   validateLabelName,
   validateOpaqueData,
   validatePoolName,
@@ -48,14 +39,6 @@ interface AllocationConfig {
 interface Allocation {
   devices?: { results?: Result[]; config?: AllocationConfig[] }
   nodeSelector?: Parameters<typeof validateNodeSelector>[0]
-}
-interface Condition {
-  type: string
-  status: string
-  observedGeneration?: number
-  lastTransitionTime?: string | null
-  reason?: string
-  message?: string
 }
 interface DeviceStatus {
   driver: string
@@ -191,23 +174,4 @@ function validateDevice(
     const text = device.networkData?.[field] ?? ''
     if (Buffer.byteLength(text) > limits[field]) errors.push(tooLong(`${path}.networkData.${field}`, limits[field]))
   }
-}
-
-const statuses = ['False', 'True', 'Unknown']
-
-/** Conditions of the common type. Upstream: ValidateConditions of apimachinery. */
-function validateConditions(conditions: Condition[], path: string, errors: FieldErrors): void {
-  const seen = new Set<string>()
-  const check: Check<Condition> = (condition, at) => {
-    const { type, status, observedGeneration = 0, lastTransitionTime, reason } = condition
-    if (seen.has(type)) errors.push(duplicate(`${at}.type`, type))
-    seen.add(type)
-    validateKeyName(type, `${at}.type`, errors)
-    if (!statuses.includes(status)) errors.push(notSupported(`${at}.status`, status, statuses))
-    if (observedGeneration < 0)
-      errors.push(invalid(`${at}.observedGeneration`, observedGeneration, 'must be greater than or equal to zero'))
-    if (!lastTransitionTime) errors.push(required(`${at}.lastTransitionTime`))
-    if (!reason) errors.push(required(`${at}.reason`))
-  }
-  validateItems(conditions, path, errors, { check })
 }
