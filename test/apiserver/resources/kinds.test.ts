@@ -5,6 +5,7 @@ import type { ResourceDefinition, StrategyContext } from '../../../apiserver/kin
 import { createServiceAddresses } from '../../../apiserver/resources/core/service/addresses.ts'
 import { resources } from '../../../apiserver/resources/index.ts'
 import { decodeObject } from '../../../apiserver/validation/decoder.ts'
+import { errorsAsWritten } from '../../../apiserver/validation/emptied.ts'
 import { errorBody } from '../../../apiserver/validation/field-error.ts'
 import type { FieldErrors } from '../../../apiserver/validation/field-errors.ts'
 import { dns1123Subdomain } from '../../../apiserver/validation/names.ts'
@@ -50,8 +51,14 @@ function create(definition: ResourceDefinition, body: unknown, featureGates = de
   strategy.begin?.(object, undefined, errors, context)
   if (errors.length === 0) {
     strategy.prepareForCreate?.(object, context)
-    validateObjectMeta(object.metadata, { namespaced, validateName: strategy.validateName ?? dns1123Subdomain }, errors)
-    strategy.validate?.(object, errors, context)
+    const { validateName = dns1123Subdomain } = strategy
+    const check = (): FieldErrors => {
+      const found: FieldErrors = []
+      validateObjectMeta(object.metadata, { namespaced, validateName }, found)
+      strategy.validate?.(object, found, context)
+      return found
+    }
+    errors.push(...errorsAsWritten(object, check(), check))
   }
   const texts = errors.map((error) => `${error.field}: ${errorBody(error)}`)
   return { object, errors: [...new Set(texts)], warnings: strategy.warnings?.(object, undefined, context) ?? [] }
