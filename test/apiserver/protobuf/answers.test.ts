@@ -28,7 +28,8 @@ t.test('a client that accepts only protobuf gets it', async (t) => {
     t.match(metadata, { kind: 'PartialObjectMetadata', metadata: { name: 'a' } })
     t.notOk(metadata.data)
     // As from a real server, its envelope names the kind without a version.
-    t.match((await ask('/api', protobuf)).bytes.toString('latin1'), /^k8s\0\n\x0f\n\0\x12\x0bAPIVersions.*v1/s)
+    const head = 'k8s\0\n\x0f\n\0\x12\x0bAPIVersions'
+    t.equal((await ask('/api', protobuf)).bytes.toString('latin1', 0, head.length), head)
   })
 
   await t.test('JSON goes to who takes both', async (t) => {
