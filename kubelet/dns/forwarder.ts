@@ -90,11 +90,14 @@ type Ask = (
   fail: (error: Error) => void,
 ) => () => void
 
-/** A connected socket hears the resolver alone, and that no process listens there. */
+/**
+ * A connected socket hears the resolver alone, and that no process listens there. Without a way to the resolver
+ * connecting fails, which the callback is told, too.
+ */
 const askByDatagram: Ask = ({ host, port }, sent, take, fail) => {
   const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4')
   socket.on('message', take).on('error', fail)
-  socket.connect(port, host, () => socket.send(sent))
+  socket.connect(port, host, (error?: Error) => (error ? fail(error) : socket.send(sent)))
   return () => socket.close()
 }
 

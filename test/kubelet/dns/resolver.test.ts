@@ -207,6 +207,16 @@ t.test('the machine’s resolvers', async (t) => {
     t.same(await answer, flagged(question), 'the second is asked, and the id is that of the question')
     t.same(told, [])
   })
+  await t.test('no way leads to the first', async (t) => {
+    const good = await resolverOf(t, flagged)
+    const broadcast = { host: '255.255.255.255', port: 53 } // the kernel refuses to connect
+    const warn = (message: string) => void told.push(message)
+    const lone = new Forwarder({ clock: realClock, servers: () => [broadcast], warn })
+    t.equal(await lone.ask(question, 'udp'), undefined)
+    t.match(told.splice(0), [/^names outside of the cluster cannot be resolved: 255\.255\.255\.255: .*EACCES/])
+    const forwarder = new Forwarder({ clock: realClock, servers: () => [broadcast, good], warn })
+    t.same(await forwarder.ask(question, 'udp'), flagged(question))
+  })
   await t.test('none answers, and there is a bound', async (t) => {
     const clock = createVirtualClock()
     let seen = 0
