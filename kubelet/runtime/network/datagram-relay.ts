@@ -133,7 +133,8 @@ class Exchange {
       this.#rest()
       outer.send(datagram, client.port, client.address)
     })
-    socket.connect(to.port, to.host, () => {
+    socket.connect(to.port, to.host, (error?: Error) => {
+      if (error) return this.end()
       this.#inner = socket
       for (const datagram of this.#waiting.splice(0)) socket.send(datagram)
     })
