@@ -1,9 +1,10 @@
-/** JSON values as expressions see them, of a schema or of nothing known. */
+/** JSON values of a schema, as expressions see them. */
 
 import { parseDuration } from '../schema/formats.ts'
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, type JsonObject } from '../schema/json-schema.ts'
 import { sortedJson } from '../schema/list-types.ts'
 import { TRAVERSAL } from './cost-units.ts'
+import { convertDyn } from './dyn-values.ts'
 import { escapeName } from './escape.ts'
 import { parseGoDuration, parseTimestamp } from './library/time.ts'
 import { charge } from './meter.ts'
@@ -30,16 +31,6 @@ export interface SchemaType {
   convert(value: unknown): unknown
   /** Set if the conversion returns strings and booleans unchanged. */
   isPlain?: true
-}
-
-/** Converts a JSON value without a schema to a CEL value. A member that is undefined is absent. */
-export function convertDyn(value: unknown): unknown {
-  if (typeof value === 'number' && Number.isInteger(value)) return BigInt(value)
-  if (Array.isArray(value)) return value.map(convertDyn)
-  if (!isObject(value)) return value
-  const map = new Map<string, unknown>()
-  for (const key in value) if (value[key] !== undefined) map.set(key, convertDyn(value[key]))
-  return map
 }
 
 const text = (type: CelType, convert: (value: string) => unknown): SchemaType => ({

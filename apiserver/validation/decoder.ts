@@ -45,16 +45,21 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 /**
  * Decodes an object of a resource: any top-level type with metadata. Throws {@link DecodeError}, or a StatusError (413)
- * for more than `maxValues` values.
+ * for more than `maxValues` values. Members that it shares with `decoded`, but for its metadata, are taken as they are.
  */
-export function decodeObject(definition: Decodable, body: unknown, maxValues = defaultWorkLimits.bodyValues): Decoded {
+export function decodeObject(
+  definition: Decodable,
+  body: unknown,
+  maxValues = defaultWorkLimits.bodyValues,
+  decoded: Record<string, unknown> = {},
+): Decoded {
   if (definition.custom && isRecord(body)) return definition.custom.decode(body)
   const struct = structType(definition.schema)
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
     throw new DecodeError(`json: cannot unmarshal ${jsonWord(body)} into Go value of type ${goValue(struct)}`)
   }
   const run = new Decoding(definition.schema, maxValues)
-  const object = run.root(body as Record<string, unknown>, struct)
+  const object = run.root(body as Record<string, unknown>, struct, decoded)
   run.end()
   if (run.emptied) noteEmptied(object, run.emptied)
   return { object: object as KubeObject, strictErrors: firstErrors(run.unknown) }
@@ -111,7 +116,7 @@ class Decoding {
   }
 
   /** A fresh object that begins with its metadata. */
-  root(source: Record<string, unknown>, struct: StructType): Record<string, unknown> {
+  root(source: Record<string, unknown>, struct: StructType, decoded: Record<string, unknown>): Record<string, unknown> {
     const object: Record<string, unknown> = { metadata: undefined }
     for (const name of Object.keys(source)) {
       if (name === 'kind' || name === 'apiVersion') continue
@@ -120,7 +125,7 @@ class Decoding {
         continue
       }
       define(object, name, source[name])
-      if (isComplete(source[name], this.#schema)) continue
+      if (source[name] === decoded[name] || isComplete(source[name], this.#schema)) continue
       this.#member(object, name, struct)
     }
     object.metadata ??= { name: undefined }

@@ -1,4 +1,4 @@
-import { convertDyn } from '../../cel/json-values.ts'
+import { convertDyn } from '../../cel/dyn-values.ts'
 import { Budget } from '../../cel/meter.ts'
 import {
   compileExpression,
@@ -10,48 +10,19 @@ import {
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { requestOf } from '../admission-review.ts'
-import { seenObjects } from '../seen-object.ts'
+import type { SeenObjects } from '../seen-object.ts'
 
-/**
- * Returns the variables that expressions see of a request, with the objects in the version of `matched`. Rejects with a
- * StatusError if an object cannot be converted to that version.
- */
-export async function requestVariables(
+/** Returns the variables that expressions see of a request, whose objects are `seen` in the version of `matched`. */
+export const requestVariables = (
   attributes: AdmissionAttributes,
   matched: ResourceDefinition,
-): Promise<Variables> {
-  const { object, oldObject } = await seenObjects(attributes, matched)
-  const described = requestOf(attributes, matched, '')
-  return Object.defineProperties(
-    { namespaceObject: null },
-    {
-      ...celObject('object', object),
-      ...celObject('oldObject', oldObject),
-      ...celObject('request', described),
-    },
-  )
-}
-
-/** Describes a variable whose JSON value is converted when an expression asks for it. */
-export function celObject(name: string, json: unknown): PropertyDescriptorMap {
-  let value: unknown
-  let isKnown = false
-  const get = (): unknown => {
-    if (!isKnown) value = convertDyn(json)
-    isKnown = true
-    return value
-  }
-  return { [name]: { get, enumerable: true } }
-}
-
-/** Returns the variables and more, without asking for values. */
-export const withVariables = (variables: Variables, more: PropertyDescriptorMap): Variables =>
-  Object.create(variables, more)
-/** Returns the variables and others, whose values are known. */
-export const withValues = (variables: Variables, values: Variables): Variables =>
-  Object.assign(Object.create(variables, Object.fromEntries(Object.keys(values).map((name) => [name, OWN]))), values)
-/** A property of its own, whatever the prototype has. */
-const OWN: PropertyDescriptor = { value: undefined, writable: true, enumerable: true }
+  { object, oldObject }: SeenObjects,
+): Variables => ({
+  object: convertDyn(object),
+  oldObject: convertDyn(oldObject),
+  request: convertDyn(requestOf(attributes, matched, '')),
+  namespaceObject: null,
+})
 
 /**
  * Returns whether all conditions hold. Returns false if any condition is false, even if others fail; otherwise a

@@ -2,7 +2,7 @@ import { limitOf } from '../../cel/errors.ts'
 import { Budget } from '../../cel/meter.ts'
 import { scopesOf } from '../../cel/policy-scopes.ts'
 import { compileExpression, OutOfBudget, type Scope, type Variables } from '../../cel/request-expression.ts'
-import { allHold, celError, withValues } from '../cel/match-conditions.ts'
+import { allHold, celError } from '../cel/match-conditions.ts'
 import type { AuditAnnotation, ValidatingAdmissionPolicy, Validation } from './policy.ts'
 import { lazyVariables } from './variables.ts'
 
@@ -36,13 +36,13 @@ export function findings(policy: ValidatingAdmissionPolicy, known: Variables, ce
   const orElse = (why: string, error: unknown): Violation[] =>
     failurePolicy === 'Ignore' ? [] : [{ message: why, limit: limitOf(error) }]
   try {
-    const seen = withValues(known, { namespaceObject: null })
+    const seen = { ...known, namespaceObject: null }
     if (!allHold(matchConditions, seen, celSteps, scopes.condition)) return nothing
   } catch (error) {
     return { ...nothing, violations: orElse((error as Error).message, error) }
   }
   const budget = Budget.forObject(celSteps)
-  const all = withValues(known, { variables: lazyVariables(variables, scopes, known, budget) })
+  const all = { ...known, variables: lazyVariables(variables, scopes, known, budget) }
   try {
     const violations = validations.flatMap((validation, index) => {
       const { expression, reason = 'Invalid' } = validation
@@ -73,7 +73,7 @@ function annotate(
 ) {
   const scopes = scopesOf(spec)
   const budget = Budget.forObject(celSteps)
-  const all = withValues(known, { variables: lazyVariables(spec.variables ?? [], scopes, known, budget) })
+  const all = { ...known, variables: lazyVariables(spec.variables ?? [], scopes, known, budget) }
   const annotations: [string, string][] = []
   const errors: { why: string; error: unknown }[] = []
   for (const { key, valueExpression } of auditAnnotations) {

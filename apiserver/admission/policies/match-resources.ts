@@ -24,11 +24,7 @@ export function matchResources(
   const { definition, name } = attributes
   const byRules = (rules: readonly NamedRule[] = []): ResourceDefinition | undefined => {
     const named = rules.filter(({ resourceNames = [] }) => resourceNames.length === 0 || resourceNames.includes(name))
-    return matchedDefinition(
-      { rules: named, matchPolicy: match.matchPolicy },
-      [definition, ...siblings(definition)],
-      attributes,
-    )
+    return matchedDefinition({ rules: named, matchPolicy: match.matchPolicy }, attributes, siblings)
   }
   if (!selectsObject(fromSelectorObject(match.objectSelector) ?? [], attributes)) return undefined
   const { resourceRules = [], excludeResourceRules } = match

@@ -4,7 +4,7 @@ import { mutatingScopesOf } from '../../cel/policy-scopes.ts'
 import { compileExpression, OutOfBudget, type Variables } from '../../cel/request-expression.ts'
 import type { MadeObject } from '../../cel/values.ts'
 import type { WorkLimits } from '../../work-limits.ts'
-import { allHold, celError, withValues } from '../cel/match-conditions.ts'
+import { allHold, celError } from '../cel/match-conditions.ts'
 import { applyConfiguration } from './apply-configuration.ts'
 import { applyPatchExpression } from './json-patch-expression.ts'
 import { NotNative } from './native-value.ts'
@@ -25,7 +25,7 @@ export function isMatched(
 ): boolean {
   const { matchConditions = [] } = spec
   if (matchConditions.length === 0) return true
-  const all = withValues(variables, { ...known, namespaceObject: null })
+  const all = { ...variables, ...known, namespaceObject: null }
   try {
     return allHold(matchConditions, all, celSteps, mutatingScopesOf(spec).condition)
   } catch (error) {
@@ -47,8 +47,8 @@ export function mutate(
   for (const mutation of mutations) {
     if (!object.json) return
     const budget = Budget.forObject(limits.celSteps)
-    const all = withValues(object.variables, known)
-    const seen = withValues(all, { variables: lazyVariables(variables, scopes, all, budget) })
+    const all = { ...object.variables, ...known }
+    const seen = { ...all, variables: lazyVariables(variables, scopes, all, budget) }
     try {
       change(
         object,

@@ -1,6 +1,7 @@
 import { parseExact, toJson } from '../../../shared/api/json/exact-json.ts'
 import { internalError } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
+import { convertDyn } from '../../cel/dyn-values.ts'
 import type { Variables } from '../../cel/request-expression.ts'
 import { mergeType } from '../../kind/field-manager.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
@@ -12,8 +13,8 @@ import { type Decodable, DecodeError, decodeObject } from '../../validation/deco
 import { deepEqual } from '../../values/deep-equal.ts'
 import { isMap, type JsonMap } from '../../values/json-map.ts'
 import type { WorkLimits } from '../../work-limits.ts'
-import { celObject, requestVariables, withVariables } from '../cel/match-conditions.ts'
-import { convertObject, seenObjects } from '../seen-object.ts'
+import { requestVariables } from '../cel/match-conditions.ts'
+import { convertObject, type SeenObjects, seenObjects } from '../seen-object.ts'
 import { printKind } from './apply-configuration.ts'
 import { PatchProblem } from './patch-problem.ts'
 import { kindOfView } from './view-kinds.ts'
@@ -38,22 +39,21 @@ export class ShownObject {
     matched: ResourceDefinition,
     context: ShownContext,
   ): Promise<ShownObject> {
-    const { object } = await seenObjects(attributes, matched)
-    return new ShownObject(attributes, matched, context, object, await requestVariables(attributes, matched))
+    const seen = await seenObjects(attributes, matched)
+    return new ShownObject(attributes, matched, context, seen)
   }
 
   private constructor(
     attributes: AdmissionAttributes,
     matched: ResourceDefinition,
     context: ShownContext,
-    object: KubeObject | null,
-    variables: Variables,
+    seen: SeenObjects,
   ) {
     this.#attributes = attributes
     this.#matched = matched
     this.#context = context
-    this.#json = (object as JsonMap | null) ?? undefined
-    this.#variables = variables
+    this.#json = (seen.object as JsonMap | null) ?? undefined
+    this.#variables = requestVariables(attributes, matched, seen)
   }
 
   /**
@@ -109,11 +109,11 @@ export class ShownObject {
   #take(document: unknown, refusal: (why: string) => Error): void {
     const { limits, applyDefaults } = this.#context
     const decodable = this.#decodable ?? this.#matched
-    const object = decoded(decodable, document, limits.bodyValues, refusal)
+    const object = decoded(decodable, document, { maxValues: limits.bodyValues, before: this.#json!, refusal })
     if (!this.#attributes.view) applyDefaults(this.#matched, object)
     const { apiVersion, kind } = this.#json!
     this.#json = { apiVersion, kind, ...object }
-    this.#variables = withVariables(this.#variables, celObject('object', this.#json))
+    this.#variables = { ...this.#variables, object: convertDyn(this.#json) }
     this.#isDirty = true
   }
 
@@ -141,11 +141,10 @@ function checkKind(document: unknown, { apiVersion, kind }: JsonMap): void {
 function decoded(
   decodable: Decodable,
   document: unknown,
-  maxValues: number,
-  refusal: (why: string) => Error,
+  { maxValues, before, refusal }: { maxValues: number; before: JsonMap; refusal(why: string): Error },
 ): KubeObject {
   try {
-    const { object, strictErrors } = decodeObject(decodable, document, maxValues)
+    const { object, strictErrors } = decodeObject(decodable, document, maxValues, before)
     if (strictErrors.length > 0 && !decodable.custom) throw refusal(`strict decoding error: ${strictErrors.join(', ')}`)
     return object
   } catch (error) {

@@ -1,11 +1,12 @@
 import type { StatusError } from '../../../shared/api/status/status-error.ts'
 import { forbidden } from '../../../shared/api/status/status-errors.ts'
 import type { Access } from '../../auth/access.ts'
-import { convertDyn } from '../../cel/json-values.ts'
+import { convertDyn } from '../../cel/dyn-values.ts'
 import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission-plugin.ts'
 import type { WorkLimits } from '../../work-limits.ts'
 import { authorizerVariables } from '../cel/authorizer.ts'
-import { requestVariables, withValues } from '../cel/match-conditions.ts'
+import { requestVariables } from '../cel/match-conditions.ts'
+import { seenObjects } from '../seen-object.ts'
 import type { Candidate, Candidates, Matching } from '../webhooks/candidates.ts'
 import { isExempt } from '../webhooks/rules.ts'
 import { namespaceObject, namespaceOf } from '../webhooks/selectors.ts'
@@ -75,10 +76,11 @@ async function ask(
     return misconfigured('policy', error)
   }
   if (!matched) return []
-  const known = withValues(await requestVariables(attributes, matched), {
+  const known = {
+    ...requestVariables(attributes, matched, await seenObjects(attributes, matched)),
     namespaceObject: convertDyn(namespaceObject(attributes, context.lookup) ?? null),
     ...authorizerVariables(context.access, attributes, namespaceOf(attributes)),
-  })
+  }
   const values: Findings['annotations'][number][] = []
   const { annotate } = attributes
   const refusals = bindings.flatMap((binding) => {
@@ -87,7 +89,7 @@ async function ask(
       if (match && !matchResources(match, attributes, context)) return []
       const all = collectParams(context, { paramKind, paramRef, namespace: namespaceOf(attributes) })
       const { celSteps } = context.limits
-      const each = all.map((params) => findings(policy, withValues(known, { params: convertDyn(params) }), celSteps))
+      const each = all.map((params) => findings(policy, { ...known, params: convertDyn(params) }, celSteps))
       const found = each.flatMap(({ violations }) => violations)
       if (annotate && validationActions.includes('Audit'))
         for (const violation of found) auditViolation(violation, binding, annotate)

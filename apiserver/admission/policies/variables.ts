@@ -2,12 +2,11 @@ import { CelCancelled, CelError } from '../../cel/errors.ts'
 import type { Budget } from '../../cel/meter.ts'
 import type { PolicyScopes } from '../../cel/policy-scopes.ts'
 import { compileExpression, type Variables } from '../../cel/request-expression.ts'
-import { withValues } from '../cel/match-conditions.ts'
 import type { Variable } from './policy.ts'
 
 /**
  * Each is found out when an expression asks for it, and once; it may ask for those before it.
- * A plain Map but for its `get`: CEL takes no subclass.
+ * A plain Map but for its `get` and `has`.
  */
 export function lazyVariables(
   variables: readonly Variable[],
@@ -20,7 +19,7 @@ export function lazyVariables(
   const indexes = new Map(variables.map(({ name }, index) => [name, index]))
   const found = values.get.bind(values)
   const isFound = values.has.bind(values)
-  const all = withValues(known, { variables: values })
+  const all = { ...known, variables: values }
   const get = (name: string): unknown => {
     const index = indexes.get(name)
     if (isFound(name) || index === undefined) return found(name)

@@ -68,24 +68,25 @@ export class Candidates<T extends Matching> {
   }
 
   #find(attributes: AdmissionAttributes): Candidate<T>[] {
-    const { definition } = attributes
-    const versions = [definition, ...this.#siblings(definition)]
     return this.#hooks.flatMap((hook) => {
-      const matched = matchedDefinition(hook, versions, attributes)
+      const matched = matchedDefinition(hook, attributes, this.#siblings)
       return matched ? [{ hook, definition: matched }] : []
     })
   }
 }
 
 /**
- * Returns the version in which a webhook's rules match: the request's own version (the first given) if any rule matches
- * it. Otherwise, if matchPolicy is Equivalent, returns the version that the earliest rule matches; undefined if none
- * does.
+ * Returns the version in which a webhook's rules match: the request's own version if any rule matches it. Otherwise, if
+ * matchPolicy is Equivalent, returns the one of its siblings that the earliest rule matches; undefined if none does.
  */
 export function matchedDefinition(
   { rules = [], matchPolicy }: Matching,
-  [own, ...others]: readonly ResourceDefinition[],
-  { operation, subresource = '' }: Pick<AdmissionAttributes, 'operation' | 'subresource'>,
+  {
+    definition: own,
+    operation,
+    subresource = '',
+  }: Pick<AdmissionAttributes, 'definition' | 'operation' | 'subresource'>,
+  siblings: (definition: ResourceDefinition) => readonly ResourceDefinition[],
 ): ResourceDefinition | undefined {
   const asked = ({ group, version, plural, namespaced }: ResourceDefinition): MatchedResource => ({
     group,
@@ -95,8 +96,10 @@ export function matchedDefinition(
     subresource,
     operation,
   })
-  if (own && rules.some((rule) => matchesRule(rule, asked(own)))) return own
-  if (matchPolicy !== 'Equivalent') return undefined
+  const resource = asked(own)
+  if (rules.some((rule) => matchesRule(rule, resource))) return own
+  if (matchPolicy !== 'Equivalent' || rules.length === 0) return undefined
+  const others = siblings(own)
   for (const rule of rules) {
     const found = others.find((other) => matchesRule(rule, asked(other)))
     if (found) return found

@@ -7,7 +7,8 @@ import type { AdmissionPlugin } from '../../registry/admission-plugin.ts'
 import type { WebhookClient } from '../../webhook-client/webhook-client.ts'
 import type { WorkLimits } from '../../work-limits.ts'
 import { authorizerVariables } from '../cel/authorizer.ts'
-import { allHold, requestVariables, withValues } from '../cel/match-conditions.ts'
+import { allHold, requestVariables } from '../cel/match-conditions.ts'
+import { seenObjects } from '../seen-object.ts'
 import type { MatchConditions } from './applies.ts'
 import { Candidates } from './candidates.ts'
 import { mutatingWebhooks } from './mutating.ts'
@@ -41,8 +42,10 @@ export interface WebhooksContext {
 const conditionsWithin =
   ({ celSteps }: WorkLimits, access: Access): MatchConditions =>
   async ({ hook, definition }, attributes) => {
-    const rights = authorizerVariables(access, attributes, namespaceOf(attributes))
-    const variables = withValues(await requestVariables(attributes, definition), rights)
+    const variables = {
+      ...requestVariables(attributes, definition, await seenObjects(attributes, definition)),
+      ...authorizerVariables(access, attributes, namespaceOf(attributes)),
+    }
     return allHold(hook.matchConditions ?? [], variables, celSteps)
   }
 
