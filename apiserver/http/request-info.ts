@@ -39,15 +39,18 @@ export function parseRequestInfo(method: string, url: string): RequestInfo {
 
 function parseTarget(path: string): ResourceTarget | undefined {
   const parts = split(path)
-  if (parts[0] === 'api' && parts.length > 2) return locate('', parts[1]!, parts, 2)
-  if (parts[0] === 'apis' && parts.length > 3) return locate(parts[1]!, parts[2]!, parts, 3)
+  if (parts[1] === 'api' && parts.length > 3) return locate('', parts[2]!, parts, 3)
+  if (parts[1] === 'apis' && parts.length > 4) return locate(parts[2]!, parts[3]!, parts, 4)
   return undefined
 }
 
-/** `/a/b/` → a, b; an empty segment in the middle stays. A name with an encoded slash is no name, and stays encoded. */
-export function split(path: string): string[] {
-  const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
-  const parts = path.slice(1, end).split('/')
+/**
+ * `/a/b/` → nothing, a, b; an empty segment in the middle stays. A name with an encoded slash is no name, and stays
+ * encoded.
+ */
+function split(path: string): string[] {
+  const parts = path.split('/')
+  if (parts.at(-1) === '') parts.pop()
   return path.includes('%') ? parts.map(decodeSegment) : parts
 }
 

@@ -1,6 +1,7 @@
 import { toJson } from '../../../shared/api/json/exact-json.ts'
 import { notAcceptable, plainError } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
+import type { Clock } from '../../../shared/clock/clock.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { decodeStored, type StoredObject, shownParts, typeHead } from '../../registry/stored-object.ts'
 import type { Query } from '../request-info.ts'
@@ -12,7 +13,7 @@ import { includeObject, tableOf } from './table.ts'
 export function encodeForClient(
   definition: ResourceDefinition,
   stored: StoredObject,
-  { negotiated: { transform }, query, nowMs }: { negotiated: Negotiated; query: Query; nowMs: number },
+  { negotiated: { transform }, query, clock }: { negotiated: Negotiated; query: Query; clock: Clock },
 ): string | readonly string[] {
   if (!transform) return shownParts(headOf(definition), stored)
   switch (transform.kind) {
@@ -22,7 +23,7 @@ export function encodeForClient(
           version: transform.version,
           include: includeObject(query),
           metadata: { resourceVersion: stored.revision === undefined ? undefined : String(stored.revision) },
-          nowMs,
+          nowMs: clock.now(),
         }),
       )
     case 'PartialObjectMetadata':

@@ -265,7 +265,7 @@ function answerOf(
   const { resourceVersion, ...metadata } = scale.metadata
   const value = toJson({ metadata, spec: scale.spec, status: scale.status })
   const stored = { value, revision: resourceVersion === undefined ? undefined : Number(resourceVersion) }
-  const json = encodeForClient(definition, stored, { negotiated, query: exchange.info.query, nowMs: api.clock.now() })
+  const json = encodeForClient(definition, stored, { negotiated, query: exchange.info.query, clock: api.clock })
   return { status: 200, json, negotiated }
 }
 

@@ -50,7 +50,7 @@ export async function apply(api: ApiContext, { exchange, definition, target }: R
     },
     { ...options, managedFieldsAreSet: true },
   )
-  const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
+  const json = encodeForClient(definition, stored, { negotiated, query: info.query, clock: api.clock })
   return { status: created ? 201 : 200, json, negotiated }
 }
 

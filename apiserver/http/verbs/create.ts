@@ -23,6 +23,6 @@ export async function create(
   isComplete?.()
   exchange.audit?.requested({ kind: definition.kind, apiVersion: apiVersionOf(definition) }, object)
   const stored = await api.registry.create(scope, object, options)
-  const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
+  const json = encodeForClient(definition, stored, { negotiated, query: info.query, clock: api.clock })
   return { status: 201, json, negotiated }
 }

@@ -23,7 +23,7 @@ export async function deleteVerb(
     const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details }
     return { status: 200, json: JSON.stringify(status), negotiated: { encoding: negotiated.encoding } }
   }
-  const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
+  const json = encodeForClient(definition, stored, { negotiated, query: info.query, clock: api.clock })
   const accepted = !removed && deleteOptions.orphanDependents === false
   return { status: accepted ? 202 : 200, json, negotiated }
 }

@@ -47,7 +47,7 @@ export async function patch(api: ApiContext, { exchange, definition, target }: R
     },
     options,
   )
-  const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
+  const json = encodeForClient(definition, stored, { negotiated, query: info.query, clock: api.clock })
   return { status: 200, json, negotiated }
 }
 

@@ -35,7 +35,7 @@ export async function update(
     },
     options,
   )
-  const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
+  const json = encodeForClient(definition, stored, { negotiated, query: info.query, clock: api.clock })
   return { status: created ? 201 : 200, json, negotiated }
 }
 

@@ -29,6 +29,6 @@ export function sendVirtual(api: ApiContext, { exchange, definition }: ResourceE
   const negotiated = negotiate(exchange.request.headers.accept, false)
   const stored = { value: JSON.stringify(object), revision: undefined }
   const { query } = exchange.info
-  const json = encodeForClient(definition, stored, { negotiated, query, nowMs: api.clock.now() })
+  const json = encodeForClient(definition, stored, { negotiated, query, clock: api.clock })
   sendJson(exchange, { status: 200, json }, negotiated)
 }

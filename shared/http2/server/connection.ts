@@ -107,6 +107,7 @@ export class Http2Connection {
     })
     socket.setNoDelay(true)
     socket.on('data', (chunk: Buffer) => this.#receive(chunk))
+    this.#takeAtOnce(socket)
     for (const event of ['end', 'error', 'close']) socket.on(event, () => this.destroy())
     this.#outbox.send(
       frameOf(FrameType.settings, 0, 0, [
@@ -162,6 +163,20 @@ export class Http2Connection {
       this.#clock.setTimer(farewellMs, () => this.#socket.destroy(), { background: true })
     }
     this.#streams.endAll()
+  }
+
+  /**
+   * Takes what arrives as the socket pushes it, unless something waits before it. A `data` event would make Node look
+   * for more in a tick of its own, which costs 4 % of a get.
+   */
+  #takeAtOnce(socket: TLSSocket): void {
+    const { push } = socket
+    const take = (chunk: Buffer | null): boolean => {
+      if (!chunk || !socket.readableFlowing || socket.readableLength > 0) return push.call(socket, chunk)
+      this.#receive(chunk)
+      return true
+    }
+    socket.push = take
   }
 
   #closeWhenDrained(): void {
