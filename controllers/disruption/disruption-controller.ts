@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { formatSelectorObject, fromSelectorObject, matchesLabels } from '../../shared/api/selectors/label-selector.ts'
+import { formatSelectorObject, selectsLabels } from '../../shared/api/selectors/label-selector.ts'
 import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { PodDisruptionBudget } from '../../shared/api/types.ts'
 import { type DisruptionBudgetStatus, withSyncFailure } from '../../shared/api/workloads/disruption-budget.ts'
@@ -132,8 +132,5 @@ class DisruptionController implements Controller {
 export const startDisruptionController = (context: ControllerContext, resources: ApiResources): Controller =>
   new DisruptionController(context, resources)
 
-function covers({ metadata, spec }: PodDisruptionBudget, pod: TrimmedPod): boolean {
-  if (metadata.namespace !== pod.metadata.namespace) return false
-  const selector = fromSelectorObject(spec?.selector)
-  return selector !== undefined && matchesLabels(selector, pod.metadata.labels)
-}
+const covers = ({ metadata, spec }: PodDisruptionBudget, pod: TrimmedPod): boolean =>
+  metadata.namespace === pod.metadata.namespace && selectsLabels(spec?.selector, pod.metadata.labels)

@@ -1,8 +1,4 @@
-import {
-  fromSelectorObject,
-  type LabelSelectorObject,
-  matchesLabels,
-} from '../../shared/api/selectors/label-selector.ts'
+import { type LabelSelectorObject, selectsLabels } from '../../shared/api/selectors/label-selector.ts'
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import type { WorkQueue } from '../../shared/concurrency/work-queue.ts'
@@ -63,8 +59,7 @@ function followPods<T extends Owner>(
   }
   const tellSuitors = (pod: TrimmedPod): void => {
     for (const owner of owners.byIndex('namespace', pod.metadata.namespace ?? '')) {
-      const selector = fromSelectorObject(selectorOf(owner))
-      if (selector && matchesLabels(selector, pod.metadata.labels)) tellOf(owner, pod)
+      if (selectsLabels(selectorOf(owner), pod.metadata.labels)) tellOf(owner, pod)
     }
   }
   const tell = (pod: TrimmedPod): void => {

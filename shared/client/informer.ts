@@ -61,7 +61,7 @@ class IndexedStore<T extends { metadata: ObjectMeta }> implements ReflectorStore
   readonly #transform: (object: T, old?: T) => T
 
   constructor({ indexes = {}, handlers = [], transform = (object) => object }: InformerOptions<T>) {
-    this.#indexes = Object.entries(indexes).map(([name, valuesOf]) => ({ name, valuesOf, keys: new Map() }))
+    this.#indexes = Object.entries(indexes).map(([name, valuesOf]) => ({ name, valuesOf, objects: new Map() }))
     this.#handlers = [...handlers]
     this.#transform = transform
     // A caller that does not wait for the first list need not handle its failure.
@@ -76,8 +76,7 @@ class IndexedStore<T extends { metadata: ObjectMeta }> implements ReflectorStore
   lookUp(index: string, value: string): T[] {
     const found = this.#indexes.find(({ name }) => name === index)
     if (!found) throw new Error(`no index "${index}"`)
-    const keys = found.keys.get(value)
-    return keys ? [...keys].flatMap((key) => this.objects.get(key) ?? []) : []
+    return [...(found.objects.get(value)?.values() ?? [])]
   }
 
   replace(objects: T[]): void {
@@ -120,14 +119,14 @@ class IndexedStore<T extends { metadata: ObjectMeta }> implements ReflectorStore
   }
 
   #reindex(key: string, old: T | undefined, now: T | undefined): void {
-    for (const { valuesOf, keys } of this.#indexes) {
+    for (const { valuesOf, objects } of this.#indexes) {
       for (const value of old ? valuesOf(old) : []) {
-        const set = keys.get(value)
-        if (set?.delete(key) && set.size === 0) keys.delete(value)
+        const those = objects.get(value)
+        if (those?.delete(key) && those.size === 0) objects.delete(value)
       }
       for (const value of now ? valuesOf(now) : []) {
-        const set = keys.get(value) ?? new Set()
-        keys.set(value, set.add(key))
+        const those = objects.get(value) ?? new Map<string, T>()
+        objects.set(value, those.set(key, now!))
       }
     }
   }
@@ -136,7 +135,8 @@ class IndexedStore<T extends { metadata: ObjectMeta }> implements ReflectorStore
 interface Index<T> {
   name: string
   valuesOf(object: T): string[]
-  keys: Map<string, Set<string>>
+  /** Holds the objects of each value by their keys. */
+  objects: Map<string, Map<string, T>>
 }
 
 const keyOf = ({ namespace, name }: { namespace?: string; name?: string }): string => `${namespace ?? ''}/${name ?? ''}`

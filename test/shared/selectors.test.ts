@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
 import { matchesFields, parseFieldSelector } from '../../shared/api/selectors/field-selector.ts'
-import { fromSelectorObject, matchesLabels, parseLabelSelector } from '../../shared/api/selectors/label-selector.ts'
+import {
+  fromSelectorObject,
+  type LabelSelectorObject,
+  matchesLabels,
+  parseLabelSelector,
+  selectsLabels,
+} from '../../shared/api/selectors/label-selector.ts'
 
 interface Scenario {
   name: string
@@ -54,17 +60,26 @@ for (const [selector, matches] of cases) {
 }
 
 t.test('the selector of a spec', async (t) => {
-  t.equal(fromSelectorObject(undefined), undefined)
-  t.ok(matchesLabels(fromSelectorObject({})!, labels))
-  const selector = fromSelectorObject({
+  const selects = (selector: LabelSelectorObject | undefined, own: Record<string, string>): boolean => {
+    const requirements = fromSelectorObject(selector)
+    const selected = requirements !== undefined && matchesLabels(requirements, own)
+    t.equal(selectsLabels(selector, own), selected, JSON.stringify([selector, own]))
+    return selected
+  }
+  t.notOk(selects(undefined, labels))
+  t.ok(selects({}, labels))
+  const selector = {
     matchLabels: { app: 'web' },
     matchExpressions: [
       { key: 'n', operator: 'In', values: ['4', '5'] },
       { key: 'none', operator: 'DoesNotExist' },
     ],
-  })
-  t.ok(matchesLabels(selector!, labels))
-  t.notOk(matchesLabels(selector!, { ...labels, none: '' }))
+  }
+  t.ok(selects(selector, labels))
+  t.notOk(selects(selector, { ...labels, none: '' }))
+  t.notOk(selects(selector, { ...labels, app: 'db' }))
+  t.notOk(selects({ matchLabels: { constructor: 'x' } }, labels))
+  t.throws(() => selectsLabels({ matchExpressions: [{ key: 'n', operator: 'Near' }] }, labels), /not a valid label/)
 })
 
 t.test('a field value survives escaping', async () => {

@@ -1,4 +1,4 @@
-import { fromSelectorObject, matchesLabels } from '../../../shared/api/selectors/label-selector.ts'
+import { selectsLabels } from '../../../shared/api/selectors/label-selector.ts'
 import type { StatusError } from '../../../shared/api/status/status-error.ts'
 import { forbidden, plainError, tooManyRequests } from '../../../shared/api/status/status-errors.ts'
 import type { Pod, PodDisruptionBudget } from '../../../shared/api/types.ts'
@@ -20,10 +20,10 @@ export const needsNoBudget = ({ metadata, status }: Pod): boolean =>
 
 /** The one budget that covers the pod. Throws the 500 of upstream when there are several. */
 export function budgetOf(pod: Pod, budgets: Iterable<PodDisruptionBudget>): PodDisruptionBudget | undefined {
-  const covering = [...budgets].filter(({ metadata, spec }) => {
-    const selector = fromSelectorObject(spec?.selector)
-    return metadata.namespace === pod.metadata.namespace && selector && matchesLabels(selector, pod.metadata.labels)
-  })
+  const covering = [...budgets].filter(
+    ({ metadata, spec }) =>
+      metadata.namespace === pod.metadata.namespace && selectsLabels(spec?.selector, pod.metadata.labels),
+  )
   if (covering.length > 1) {
     throw plainError('This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.')
   }

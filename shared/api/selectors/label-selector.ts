@@ -21,7 +21,13 @@ export type LabelSelector = readonly Requirement[]
  */
 export interface LabelSelectorObject {
   matchLabels?: Record<string, string>
-  matchExpressions?: { key: string; operator: string; values?: string[] }[]
+  matchExpressions?: LabelExpression[]
+}
+
+interface LabelExpression {
+  key: string
+  operator: string
+  values?: string[]
 }
 
 export function matchesLabels(selector: LabelSelector, labels: Labels): boolean {
@@ -58,12 +64,22 @@ export function fromSelectorObject(selector: LabelSelectorObject | undefined | n
   const expressions = selector.matchExpressions ?? []
   return [
     ...labels.map(([key, value]): Requirement => ({ key, operator: 'in', values: [value] })),
-    ...expressions.map(({ key, operator, values = [] }): Requirement => {
-      const known = operators[operator]
-      if (!known) throw new Error(`"${operator}" is not a valid label selector operator`)
-      return { key, operator: known, values }
-    }),
+    ...expressions.map(requirementOf),
   ]
+}
+
+/** Returns whether the selector of a spec selects the labels: without a list of its requirements. */
+export function selectsLabels(selector: LabelSelectorObject | undefined, labels: Labels): boolean {
+  if (!selector) return false
+  const { matchLabels, matchExpressions } = selector
+  for (const key in matchLabels) if (ownValue(labels, key) !== matchLabels[key]) return false
+  return (matchExpressions ?? []).every((expression) => holds(requirementOf(expression), labels))
+}
+
+function requirementOf({ key, operator, values = [] }: LabelExpression): Requirement {
+  const known = operators[operator]
+  if (!known) throw new Error(`"${operator}" is not a valid label selector operator`)
+  return { key, operator: known, values }
 }
 
 const byKey = (a: Requirement, b: Requirement): number => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)
