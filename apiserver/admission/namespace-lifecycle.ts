@@ -10,7 +10,8 @@ const immortal = new Set(['default', 'kube-system', 'kube-public'])
  */
 export function namespaceLifecycle(lookup: Lookup): AdmissionPlugin {
   return {
-    admit({ operation, definition, namespace, name, object }) {
+    asksAll: true,
+    admit({ operation, definition, namespace, name }) {
       if (operation === 'DELETE' && definition.group === '' && definition.plural === 'namespaces') {
         if (immortal.has(name)) throw forbidden(namespaces, name, 'this namespace may not be deleted')
       }
@@ -20,7 +21,7 @@ export function namespaceLifecycle(lookup: Lookup): AdmissionPlugin {
       if (!found.metadata.deletionTimestamp) return
       throw forbidden(
         definition,
-        object?.metadata.name ?? '',
+        name,
         `unable to create new content in namespace ${namespace} because it is being terminated`,
         {
           causes: [

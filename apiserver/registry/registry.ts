@@ -153,10 +153,14 @@ export class Registry implements WritePath {
     return ask(this.#validating, (plugin) => plugin.validate?.(attributes))
   }
 
-  /** Runs both phases of admission for objects that are not stored: evictions, bindings, tokens, connections. */
-  async admitUnstored(attributes: AdmissionAttributes): Promise<void> {
+  /**
+   * Runs both phases of admission for objects that are not stored: evictions, bindings, tokens, connections. `check`
+   * runs between the phases.
+   */
+  async admitUnstored(attributes: AdmissionAttributes, check?: () => void): Promise<void> {
     const plugins = this.#admission.filter(({ asksAll }) => asksAll)
     await ask(plugins, (plugin) => plugin.admit?.(attributes))
+    check?.()
     await ask(plugins, (plugin) => plugin.validate?.(attributes))
   }
 }

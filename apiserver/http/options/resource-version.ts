@@ -1,8 +1,8 @@
 import type { StatusError } from '../../../shared/api/status/status-error.ts'
-import { plainError, resourceVersionTooLarge } from '../../../shared/api/status/status-errors.ts'
+import { nameWithoutKey, plainError, resourceVersionTooLarge } from '../../../shared/api/status/status-errors.ts'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import type { WatchCache } from '../../watchcache/watch-cache.ts'
-import type { Query } from '../request-info.ts'
+import type { RequestInfo } from '../request-info.ts'
 
 /** `refuse` makes the error: lists, watches and gets do it differently. */
 export function parseRevision(text: string, refuse: (why: string) => StatusError): number {
@@ -25,12 +25,18 @@ export async function waitForRevision({ clock }: { clock: Clock }, cache: WatchC
 }
 
 /**
- * Waits until the cache has the revision that a get asks for; undefined if it asks for none. Throws a StatusError (500)
- * for text that is not a number.
+ * Waits until the cache has the revision that a get asks for; undefined if it asks for none. Throws a StatusError: 400
+ * for a name that no object can have, 500 for text that is not a number.
  */
-export function seeRevision(place: { clock: Clock }, cache: WatchCache, query: Query): Promise<void> | undefined {
+export function seeRevision(
+  place: { clock: Clock },
+  cache: WatchCache,
+  { query, target }: Pick<RequestInfo, 'query' | 'target'>,
+): Promise<void> | undefined {
   const text = query.get('resourceVersion')
   if (!text) return undefined
+  const wrongName = nameWithoutKey(target?.name ?? '')
+  if (wrongName) throw wrongName
   const revision = parseRevision(text, (why) => plainError(`resourceVersion: ${why}`))
   return waitForRevision(place, cache, revision)
 }

@@ -13,15 +13,15 @@ export interface Unstored {
 
 /**
  * Asks admission about an eviction, a binding, a token: a create of something else than the object. It may change
- * `body` in place.
+ * `body` in place. `check` runs before the validating phase.
  */
 export function admitUnstored(
   registry: Registry,
   { subresource, ...scope }: ObjectScope & { subresource: string },
-  { kind, body, options }: { kind: Unstored; body: KubeObject; options: WriteOptions },
+  { kind, body, options, check }: { kind: Unstored; body: KubeObject; options: WriteOptions; check?: () => void },
 ): Promise<void> {
   const { dryRun, warn, annotate, asked } = options
-  return registry.admitUnstored({
+  const attributes: AdmissionAttributes = {
     ...scope,
     operation: 'CREATE',
     subresource,
@@ -31,7 +31,8 @@ export function admitUnstored(
     view: asItself(kind),
     warn,
     annotate,
-  })
+  }
+  return registry.admitUnstored(attributes, check)
 }
 
 /** Asks admission whether the user may connect; `options`: what the query says, in the kind's words. */

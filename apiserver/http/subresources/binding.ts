@@ -4,6 +4,7 @@ import { toTime } from '../../../shared/clock/timestamp.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { Registry } from '../../registry/registry.ts'
 import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
+import { otherNamespace } from '../../registry/writes/before-create.ts'
 import { checkUid } from '../../registry/writes/before-update.ts'
 import { errorBody, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
@@ -61,10 +62,11 @@ export async function bind(
   body: Binding,
   options: WriteOptions,
 ): Promise<void> {
+  if (body.metadata.namespace && body.metadata.namespace !== scope.namespace) throw otherNamespace()
   const asObject = body as unknown as KubeObject
-  await admitUnstored(registry, { ...scope, subresource: 'binding' }, { kind: binding, body: asObject, options })
+  const check = (): void => checkTarget(scope, body)
+  await admitUnstored(registry, { ...scope, subresource: 'binding' }, { kind: binding, body: asObject, options, check })
   const { metadata, target } = body
-  checkTarget(scope, { metadata, target })
   await registry.update(
     { ...scope, subresource: 'binding' },
     {
@@ -88,11 +90,8 @@ export async function bind(
   )
 }
 
-function checkTarget({ namespace, name }: ObjectScope, { metadata, target }: Binding): void {
-  if (metadata.name !== name) throw badRequest('name in URL does not match name in Binding object')
-  if (metadata.namespace && metadata.namespace !== namespace) {
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
-  }
+function checkTarget({ name }: ObjectScope, { metadata, target }: Binding): void {
+  if ((metadata.name ?? '') !== name) throw badRequest('name in URL does not match name in Binding object')
   const errors: FieldErrors = []
   if (target.kind && target.kind !== 'Node') errors.push(notSupported('target.kind', target.kind, ['Node', '<empty>']))
   if (!target.name) errors.push(required('target.name'))

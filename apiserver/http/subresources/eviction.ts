@@ -40,17 +40,17 @@ export async function evictPod(
   const body = await readEviction(exchange, requested)
   const { namespace, name = '' } = target
   if (body.metadata.namespace && body.metadata.namespace !== namespace) throw otherNamespace()
-  if (body.metadata.name !== name) throw badRequest('name in URL does not match name in Eviction object')
-  if (body.deleteOptions?.[unsafe]) {
-    const detail = 'can not be set for pod eviction, try after removing the option'
-    throw invalidObject(eviction, name, [invalid(`deleteOptions.${unsafe}`, true, detail)])
-  }
   const scope = { definition, namespace, name, user }
   const context = { featureGates: api.registry.featureGates, warn: requested.warn }
-  // The only mistake in the options that upstream reports before admission.
-  parseDeleteOptions({ reason: body.deleteOptions?.reason }, info.query, context)
+  const check = (): void => {
+    checkEviction(body, name)
+    // The only mistake in the options that upstream reports before it validates.
+    parseDeleteOptions({ reason: body.deleteOptions?.reason }, info.query, context)
+    api.registry.get(scope)
+  }
+  const admission = { kind: eviction, body, options: requested, check }
+  await admitUnstored(api.registry, { ...scope, subresource: 'eviction' }, admission)
   const pod = decodeStored(api.registry.get(scope))
-  await admitUnstored(api.registry, { ...scope, subresource: 'eviction' }, { kind: eviction, body, options: requested })
   const options = { ...requested, isAdmitted: true }
   const asked = body.deleteOptions ?? {}
   const dryRun = options.dryRun || (asked.dryRun ?? []).length > 0
@@ -67,6 +67,13 @@ export async function evictPod(
   await api.registry.delete(scope, deleteOptions, { ...options, dryRun })
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
   return { status: 201, json: JSON.stringify(status), negotiated: { encoding } }
+}
+
+function checkEviction({ metadata, deleteOptions }: Eviction, name: string): void {
+  if (metadata.name !== name) throw badRequest('name in URL does not match name in Eviction object')
+  if (!deleteOptions?.[unsafe]) return
+  const detail = 'can not be set for pod eviction, try after removing the option'
+  throw invalidObject(eviction, name, [invalid(`deleteOptions.${unsafe}`, true, detail)])
 }
 
 async function readEviction(

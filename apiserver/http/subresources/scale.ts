@@ -73,7 +73,7 @@ const definition: ResourceDefinition = {
 export const getScale: Handler = async (api, { exchange, definition: resource, target }) => {
   const negotiated = negotiate(exchange.request.headers.accept, false)
   const access = accessOf(resource)
-  await seeRevision(api, api.registry.cacheOf(resource), exchange.info.query)
+  await seeRevision(api, api.registry.cacheOf(resource), exchange.info)
   const stored = api.registry.get({ ...target, definition: resource, name: target.name ?? '', user: exchange.user })
   const object = decodeStored(stored)
   const scale = readableScale(object, access)

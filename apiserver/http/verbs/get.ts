@@ -9,7 +9,7 @@ import { seeRevision } from '../options/resource-version.ts'
 export function get(api: ApiContext, resource: ResourceExchange): void | Promise<void> {
   const { exchange, definition, target } = resource
   const negotiated = negotiateObject(exchange.request.headers.accept, target)
-  const waiting = seeRevision(api, api.registry.cacheOf(definition), exchange.info.query)
+  const waiting = seeRevision(api, api.registry.cacheOf(definition), exchange.info)
   return waiting ? waiting.then(() => answer(api, resource, negotiated)) : answer(api, resource, negotiated)
 }
 

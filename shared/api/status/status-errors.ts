@@ -38,15 +38,21 @@ export const forbidden = (
     details: { ...details(resource, name), ...extra },
   })
 
+/** Returns the error for a name that upstream's store has no key for; undefined for other names. */
+export function nameWithoutKey(name: string): StatusError | undefined {
+  const isStep = name === '.' || name === '..'
+  if (!isStep && !name.includes('%')) return undefined
+  return badRequest(`Name parameter invalid: "${name}": ${isStep ? `may not be '${name}'` : "may not contain '%'"}`)
+}
+
 export const notFound = (resource: GroupResource, name: string): StatusError =>
-  name === '.' || name === '..'
-    ? badRequest(`Name parameter invalid: "${name}": may not be '${name}'`) // upstream has no key for it
-    : new StatusError({
-        code: 404,
-        reason: 'NotFound',
-        message: `${qualified(resource)} "${name}" not found`,
-        details: details(resource, name),
-      })
+  nameWithoutKey(name) ??
+  new StatusError({
+    code: 404,
+    reason: 'NotFound',
+    message: `${qualified(resource)} "${name}" not found`,
+    details: details(resource, name),
+  })
 
 /** A path under a served group that leads nowhere. */
 export const resourceNotFound = (): StatusError =>
