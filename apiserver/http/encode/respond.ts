@@ -95,9 +95,9 @@ interface Body {
 
 /** Sends a body as it is or, if it is large and the client takes that, compressed. */
 function send(asked: Asked, body: Body): void {
-  const compressed = acceptsGzip(asked.request) && lengthOf(body) >= gzipThreshold
-  if (compressed) sendCompressed(asked.reply, body)
-  else sendAsIs(asked, body)
+  const length = lengthOf(body)
+  if (length >= gzipThreshold && acceptsGzip(asked.request)) sendCompressed(asked.reply, body)
+  else sendAsIs(asked, body, length)
 }
 
 function lengthOf({ parts }: Body): number {
@@ -114,9 +114,8 @@ function charactersOf({ parts }: Body): number {
 }
 
 /** Parts that are bytes are shared with other answers, and sent without a copy. */
-export function sendAsIs({ request, reply }: Asked, body: Body): void {
+export function sendAsIs({ request, reply }: Asked, body: Body, length = lengthOf(body)): void {
   const { status, parts, headers } = body
-  const length = lengthOf(body)
   headers['content-length'] = length
   if (request.method === 'HEAD') return void reply.code(status).headers(headers).send()
   // Not as text: Fastify would add a charset to its type.

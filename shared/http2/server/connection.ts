@@ -293,7 +293,7 @@ export class Http2Connection {
       return
     }
     const head = decodeRequestHead(this.#decoder, bytes)
-    this.#streams.open(streamId, endStream, selfDependent ? { problem: 'it depends on itself' } : head)
+    this.#streams.open(block, selfDependent ? { problem: 'it depends on itself' } : head)
   }
 
   #onWindowUpdate(streamId: number, payload: Buffer): void {

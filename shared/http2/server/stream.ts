@@ -11,7 +11,7 @@ export interface ServerStream {
   readonly id: number
   readonly request: Http2Request
   readonly response: Http2Response
-  /** The time at which the stream was opened, on the connection's clock. */
+  /** The time at which its first frame came, on the connection's clock. */
   readonly openedMs: number
   /** The request is complete. */
   remoteEnded: boolean

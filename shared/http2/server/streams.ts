@@ -14,6 +14,7 @@ import {
 } from '../protocol.ts'
 import { TokenBucket } from '../token-bucket.ts'
 import { calmDown, malformed, protocolError, unpadded } from './frame-checks.ts'
+import type { HeaderBlock } from './header-block.ts'
 import type { Outbox } from './outbox.ts'
 import { Http2Request } from './request.ts'
 import type { DecodedHead } from './request-head.ts'
@@ -82,7 +83,7 @@ export class Streams implements StreamOwner {
   }
 
   /** Opens a stream whose head is complete. The head was decoded even if the stream is refused. */
-  open(id: number, endStream: boolean, head: DecodedHead): void {
+  open({ streamId: id, endStream, openedMs }: HeaderBlock, head: DecodedHead): void {
     this.lastId = id
     const isFull = this.size >= this.maxConcurrent
     if (isFull) this.#onLimit('streams')
@@ -97,7 +98,7 @@ export class Streams implements StreamOwner {
       id,
       request,
       response,
-      openedMs: this.#clock.monotonic(),
+      openedMs,
       remoteEnded: endStream,
       bodyLeft: contentLength,
       receiveWindow: streamReceiveWindow,
