@@ -40,10 +40,17 @@ const comparisonHeadings = (other: string): string[] => [
 
 export const table = (rows: readonly Row[]): string => aligned([headings, ...rows.map(cells)])
 
-/** Writes rows to stderr as soon as they are measured, where others take minutes more, and returns them. */
-export function told(rows: readonly Row[]): readonly Row[] {
-  for (const { what, unit, ours } of rows) process.stderr.write(`${what}: ${figure(ours)} ${unit}\n`)
-  return rows
+/** Writes a row to stderr as soon as it is measured, because the others may take minutes more, and returns it. */
+export function reportNow<T extends Row | Comparison>(row: T): T {
+  process.stderr.write(`${row.what}: ${figuresOf(row)}\n`)
+  return row
+}
+
+function figuresOf(row: Row | Comparison): string {
+  if ('ours' in row) return `${figure(row.ours)} ${row.unit}`
+  const { figure: measured, unit, cpuMicroseconds: cpu } = row
+  const text = `${figure(measured.ours)} and ${figure(measured.real)} ${unit}`
+  return cpu ? `${text}; CPU ${figure(cpu.ours)} and ${figure(cpu.real)} µs` : text
 }
 
 /** `other`: what Kubestage is compared with. */

@@ -7,10 +7,10 @@ import { realClock } from '../../shared/clock/real-clock.ts'
 import { fanOut, load, median, together } from '../load.ts'
 import { CONNECTIONS, create, currentVersion, get, PODS, patch } from '../measure.ts'
 import type { Server } from '../processes.ts'
-import type { Comparison } from '../report.ts'
+import { type Comparison, reportNow } from '../report.ts'
 import { type Etcd, startEtcd } from './etcd-server.ts'
 import { startKubeApiServer } from './real-server.ts'
-import { comparable, fillBoth, measured } from './versus.ts'
+import { comparable, fillBoth, measureFigures } from './versus.ts'
 
 const OURS = '/kubestage'
 const PUTS = '/bare/'
@@ -57,28 +57,17 @@ export async function measureEtcd({ bin, rounds, start }: EtcdBenchOptions): Pro
         : await start(folder('memory'), []),
     )
     for (const { target } of [ours, real]) await fillBoth(target)
-    const requests: Comparison[] = []
-    for (const figure of comparable(wanted)) {
-      // A real server that is short of CPU time closes watches that lag behind.
-      const row = await measured({ ours, real }, rounds, figure).catch((error: Error) => error)
-      if (row instanceof Error) process.stderr.write(`${figure.what}: ${row.message}\n`)
-      else requests.push(told(row))
-    }
-    const puts = [told(await measurePuts({ ours, etcd, rounds }))]
+    const requests = await measureFigures({ ours, real }, rounds, comparable(wanted))
+    const puts = [reportNow(await measurePuts({ ours, etcd, rounds }))]
     const second = folder('second')
     cpSync(join(first, 'pki'), join(second, 'pki'), { recursive: true })
     const other = also(await start(second, flags))
-    const servers = (await measureServers([ours, other], rounds)).map(told)
+    const servers = await measureServers([ours, other], rounds)
     return { requests, puts, servers }
   } finally {
     for (const { stop } of running.toReversed()) await stop()
     rmSync(scratch, { recursive: true, force: true })
   }
-}
-
-function told(row: Comparison): Comparison {
-  process.stderr.write(`${JSON.stringify(row)}\n`)
-  return row
 }
 
 /**
@@ -185,7 +174,7 @@ async function measureServers(servers: readonly [Server, Server], rounds: number
       figure.real.push(one)
     }
     const medians = { ours: median(figure.ours), real: median(figure.real) }
-    rows.push({ what, unit: 'CPU µs, busier server', smallerIsBetter: true, figure: medians })
+    rows.push(reportNow({ what, unit: 'CPU µs, busier server', smallerIsBetter: true, figure: medians }))
   }
   return rows
 }

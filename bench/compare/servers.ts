@@ -9,7 +9,7 @@ import type { Target } from '../http2-connection.ts'
 import { fanOut, load, median, together } from '../load.ts'
 import { CONNECTIONS, create, currentVersion, get, PODS, patch } from '../measure.ts'
 import { processCpuMs, startKubestage } from '../processes.ts'
-import type { Comparison } from '../report.ts'
+import { type Comparison, reportNow } from '../report.ts'
 import { fillBoth } from './versus.ts'
 
 interface Member {
@@ -78,9 +78,7 @@ export async function measureSharedStore(rounds: number, flags: readonly string[
         figure.real.push(real)
       }
       const medians = { ours: median(figure.ours), real: median(figure.real) }
-      const row = { what, unit: 'CPU µs, busier server', smallerIsBetter: true, figure: medians }
-      process.stderr.write(`${JSON.stringify(row)}\n`)
-      rows.push(row)
+      rows.push(reportNow({ what, unit: 'CPU µs, busier server', smallerIsBetter: true, figure: medians }))
     }
     return rows
   } finally {
@@ -101,13 +99,13 @@ async function busiest(members: readonly Member[], work: Work, mark: string): Pr
 async function startCluster(flags: readonly string[]): Promise<{ members: Member[]; stop(): Promise<void> }> {
   const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-servers-'))
   const { target, stop } = await startKubestage({ stateDir, flags: [...flags] })
-  const told = JSON.parse(readFileSync(join(stateDir, 'running.json'), 'utf8')) as {
+  const running = JSON.parse(readFileSync(join(stateDir, 'running.json'), 'utf8')) as {
     pid: number
     url: string
     ownUrl?: string
     otherServers?: { url: string; pid: number }[]
   }
-  const members = [{ pid: told.pid, url: told.ownUrl ?? told.url }, ...(told.otherServers ?? [])].map(
+  const members = [{ pid: running.pid, url: running.ownUrl ?? running.url }, ...(running.otherServers ?? [])].map(
     ({ url, pid }) => ({
       pid,
       target: { ...target, port: Number(new URL(url).port) },

@@ -10,7 +10,7 @@ import { Http2Connection, type Request, type Target } from '../http2-connection.
 import { type Begin, fanOut, load, median, quantile, transfer } from '../load.ts'
 import { apply, CONNECTIONS, create, currentVersion, DEPLOYMENTS, get, PODS, patch, prepare } from '../measure.ts'
 import type { Server } from '../processes.ts'
-import type { Comparison } from '../report.ts'
+import { type Comparison, reportNow } from '../report.ts'
 import { startRealServer } from './real-server.ts'
 
 const STORED = 1_000
@@ -127,6 +127,26 @@ export async function turn({ target, cpuMs }: Pick<Server, 'target' | 'cpuMs'>, 
 }
 
 /**
+ * Measures figures one after the other, and reports each at once. A figure that fails is reported and left out: a real
+ * server that is short of CPU time closes watches that lag behind.
+ */
+export async function measureFigures(
+  servers: Sides<Server>,
+  rounds: number,
+  figures: readonly Figure[],
+): Promise<Comparison[]> {
+  const rows: Comparison[] = []
+  for (const figure of figures) {
+    try {
+      rows.push(reportNow(await measured(servers, rounds, figure)))
+    } catch (error) {
+      process.stderr.write(`${figure.what}: ${(error as Error).message}\n`)
+    }
+  }
+  return rows
+}
+
+/**
  * Of both, after a round that warms them up. CPU time is the server's own, with all its processes, in µs per request.
  */
 export async function measured(servers: Sides<Server>, rounds: number, { what, unit, smallerIsBetter, round }: Figure) {
@@ -196,12 +216,7 @@ export async function measureVersus({ bin, rounds, startOurs }: VersusOptions): 
     const servers = { ours: await startOurs(), real: await startReal() }
     try {
       for (const side of sides) await fillBoth(servers[side].target)
-      for (const figure of figures) {
-        // A real server that is short of CPU time closes watches that lag behind.
-        const row = await measured(servers, rounds, figure).catch((error: Error) => error)
-        if (!(row instanceof Error)) rows.push(row)
-        process.stderr.write(row instanceof Error ? `${figure.what}: ${row.message}\n` : `${JSON.stringify(row)}\n`)
-      }
+      rows.push(...(await measureFigures(servers, rounds, figures)))
       rows.push(...(await measureDelays(servers, rounds)))
       const rss = { ours: servers.ours.rssMegabytes(), real: servers.real.rssMegabytes() }
       rows.push({ what: 'RSS after all this', unit: 'MB', smallerIsBetter: true, figure: rss })

@@ -9,7 +9,7 @@ import { prepare } from '../measure.ts'
 import { builtPackage } from '../package.ts'
 import { measurePods, type PodFigures } from '../pods.ts'
 import { kubeletRss, type Server } from '../processes.ts'
-import { type Row, told } from '../report.ts'
+import { type Row, reportNow } from '../report.ts'
 import { timeToNodeReady } from '../starts/starts.ts'
 import { fiveLayers, largeImage } from './images.ts'
 
@@ -46,8 +46,8 @@ export async function measureLevels(withCluster: WithCluster, rounds: number, co
     const rows: Row[] = []
     const anchors = containerd ? [await levelOf(containerd, (end) => ends.push(end))] : []
     for (const level of [...levels, ...anchors])
-      rows.push(...told(await measurePodsOf(withCluster, level, { archive, rounds })))
-    rows.push(...told([await measureLoad(mkdirIn(folder, 'large'), rounds)]))
+      rows.push(...(await measurePodsOf(withCluster, level, { archive, rounds })).map(reportNow))
+    rows.push(reportNow(await measureLoad(mkdirIn(folder, 'large'), rounds)))
     return [...rows, ...(await measureIdle(folder, rounds))]
   } finally {
     for (const end of ends) await end()
