@@ -1,26 +1,15 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import type { NamedPlugin } from '../apiserver/http/plugins/plugin.ts'
-import { makeRoom, type StorageChoice } from '../apiserver/storage/open-storage.ts'
-import type { Clock } from '../shared/clock/clock.ts'
-import { createMovableClock, type MovableClock } from '../shared/clock/movable-clock.ts'
-import { scaledClock } from '../shared/clock/scaled-clock.ts'
+import { makeRoom } from '../apiserver/storage/open-storage.ts'
+import type { MovableClock } from '../shared/clock/movable-clock.ts'
 import { Undo } from '../shared/concurrency/undo.ts'
-import { endpointHosts } from '../shared/config/endpoint-option.ts'
-import { createLog } from '../shared/log/log.ts'
-import { type ClusterPki, ensureClusterPki } from '../shared/pki/cluster-pki.ts'
-import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
-import { type ControlPlane, firstAddress, startControlPlane } from './control-plane.ts'
+import type { ClusterPki } from '../shared/pki/cluster-pki.ts'
+import { type ClusterContext, type ClusterOptions, contextOf } from './context.ts'
+import type { ControlPlane } from './control-plane.ts'
 import { ensureDnsService } from './dns-service.ts'
-import { explainListening } from './explain-listening.ts'
-import type { Guardian } from './guardian.ts'
 import { type NodeNames, nodeNames } from './node-names.ts'
-import { podNetworkOf } from './pod-range.ts'
+import { startFirstServer, startOtherServers, startOwnEtcd, writeKubeconfigs } from './servers.ts'
 import type { ClusterSettings } from './settings.ts'
-import { checkNotShared, ownPort, sharesPort } from './shared-port.ts'
 import { nodeDirectory, openStateDirectory, type StateDirectory } from './state-directory.ts'
-import type { ApiServers, OtherServer } from './supervisor/api-servers.ts'
-import type { LocalEtcd } from './supervisor/local-etcd.ts'
+import type { OtherServer } from './supervisor/api-servers.ts'
 import type { Nodes } from './supervisor/nodes.ts'
 import type { PodsFate } from './supervisor/pods-fate.ts'
 
@@ -44,38 +33,12 @@ export interface Cluster extends Pick<ControlPlane, 'url' | 'ownUrl' | 'client' 
   kill(): Promise<void>
 }
 
-export interface ClusterOptions {
-  settings: ClusterSettings
-  /** The machine's; the cluster's own may run faster. */
-  clock: Clock
-  /** The cluster's own time, which begins at `originMs`. Default: the machine's, scaled as the settings say. */
-  clusterClock?(originMs: number): MovableClock
-  /** Starts an API server without control loops; by default the settings decide. */
-  controllers?: false
-  /** Lists the plugins of users. */
-  plugins?: readonly NamedPlugin[]
-  /** Simulated nodes have an HTTPS API as real ones have. */
-  simulatedApi?: boolean
-  /** Simulated pods report each step. */
-  simulatedSteps?: boolean
-  /** If this process ends without being asked to, pods are killed at once. Default: they end in order. */
-  killsPods?: boolean
-  /** Holds the guardian of a server that is started again when it ends. */
-  guardian?: Guardian
-  /** Sets the port at which the first of several servers alone answers. Default: one that is free. */
-  ownPort?: number
-  /** Receives one line about each unexpected event, and what is done about it. */
-  onTrouble(line: string): void
-  /** `kubeletPids`, `etcdPid` or `otherServers` are others than before. */
-  onKubelet?(): void
-}
-
 /**
- * Everything that a cluster is made of, in its state directory; resolves when the nodes are ready. Rejects with nothing
- * left running.
+ * Starts everything that a cluster is made of, in its state directory; resolves when the nodes are ready. Rejects with
+ * nothing left running.
  */
 export async function runCluster(options: ClusterOptions): Promise<Cluster> {
-  const { settings, clock, guardian, onTrouble } = options
+  const { settings, guardian } = options
   await using starting = new Undo()
   let isRunning = false
   // A server that starts again and fails leaves what it found running to the one after it.
@@ -87,37 +50,20 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
   await makeRoom(settings.storage)
   const state = openStateDirectory(settings.stateDir)
   starting.defer(state.release)
-  mkdirSync(state.logs, { recursive: true, mode: 0o700 })
-  const pki = pkiOf(settings, { state, nowMs: clock.now() })
-  // Beside the server, for which their programs need as long.
-  const nodes = await nodesOf(state, names, options)
+  const context = contextOf(options, state)
+  // Kubelets load their programs while the server starts.
+  const nodes = await nodesOf(context, names)
   if (nodes) starting.defer(() => nodes.kill())
-  const log = createLog({ file: join(state.logs, 'apiserver.log'), level: settings.logLevel, component: 'apiserver' })
-  if (guardian && guardian.restarts > 0)
-    log.warn({ ending: guardian.ending, restarts: guardian.restarts }, 'the API server before this one ended by itself')
-  const timeOriginMs = Math.floor(clock.now() / 1000) * 1000
-  const clusterClock = options.clusterClock?.(timeOriginMs) ?? scaled(clock, settings.timeScale, timeOriginMs)
-  const etcd = await ownEtcd(state, options)
+  const etcd = await startOwnEtcd(context)
   if (etcd) deferEnd(() => etcd.stop())
-  const { url, ownUrl, client, instruments, inject, record, nodeClient, close } = await startControlPlane({
-    ...settings,
-    ...(await portOfFirst(options)),
-    ...(etcd?.access ?? offered(state, settings)),
-    controllers: options.controllers ?? settings.controllers,
-    ...(settings.network === 'pod' && podNetworkOf(settings)),
-    plugins: options.plugins,
-    volumesDir: state.volumes,
-    ...{ pki, clock: clusterClock, log, onTrouble },
-  }).catch(explainListening(settings))
-  starting.defer(close)
-  if (settings.network === 'pod') await ensureDnsService(client, log)
-  const others = await otherServers(state, { ...options, pki, url, timeOriginMs, etcd })
+  const server = await startFirstServer(context, etcd)
+  starting.defer(server.close)
+  const { url, ownUrl, client, nodeClient, instruments, inject, record } = server
+  if (settings.network === 'pod') await ensureDnsService(client, context.log)
+  const others = await startOtherServers(context, server, etcd)
   if (others) deferEnd(() => others.stop())
-  const servers = others ? [ownUrl, ...others.list().map((other) => other.url)] : []
-  await writeKubeconfigs(state, { url, servers, pki, onTrouble })
-  const urls = [...new Set([url, ...servers])]
-  const ofNodes = { ...options, state, pki, urls, clusterClock, timeOriginMs, client, nodeClient, log }
-  await nodes?.start({ ...ofNodes, simulated: names.simulated })
+  const urls = await writeKubeconfigs(context, server, others)
+  await nodes?.start({ ...context, urls, client, nodeClient, simulated: names.simulated })
   if (nodes) deferEnd(() => nodes.stop())
   await instruments.snapshots.markStart()
   const running = starting.move()
@@ -126,12 +72,12 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
     url,
     ownUrl,
     state,
-    pki,
+    pki: context.pki,
     client,
     instruments,
     inject,
     record,
-    clock: clusterClock,
+    clock: context.clusterClock,
     nodeNames: names,
     kubeletPid: (nodeName) => nodes?.kubeletPid(nodeName),
     kubeletPids: () => nodes?.kubeletPids() ?? [],
@@ -145,99 +91,20 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
   }
 }
 
-interface Written extends Pick<ClusterOptions, 'onTrouble'> {
-  url: string
-  /** Lists the URLs at which each of several servers alone answers. */
-  servers: readonly string[]
-  pki: ClusterPki
-}
-
-/** A context of the cluster, and one for each of several API servers. */
-async function writeKubeconfigs(
-  { kubeconfig }: StateDirectory,
-  { url, servers, pki, onTrouble }: Written,
-): Promise<void> {
-  for (const [number, server] of [url, ...servers].entries()) {
-    const name = number === 0 ? 'kubestage' : `kubestage-${number}`
-    const trouble = await writeKubeconfig(kubeconfig, { name, server, ca: pki.ca.cert, user: pki.admin })
-    if (trouble) onTrouble(trouble)
-  }
-}
-
-const pkiOf = (
-  { host, serviceCidr, nodeName, tlsSan, controlPlaneEndpoint }: ClusterSettings,
-  { state, nowMs }: { state: StateDirectory; nowMs: number },
-): ClusterPki =>
-  ensureClusterPki({
-    directory: state.pki,
-    nowMs,
-    host,
-    serviceAddress: firstAddress(serviceCidr),
-    nodeName,
-    altNames: [...tlsSan, ...endpointHosts(controlPlaneEndpoint)],
-  })
-
-const scaled = (clock: Clock, scale: number, originMs: number): MovableClock =>
-  createMovableClock(scaledClock(clock, { scale, originMs }))
-
-/** The first has the folders of the cluster itself; the program of a cluster without nodes is not loaded. */
-async function nodesOf(
-  state: StateDirectory,
-  { real, simulated }: NodeNames,
-  options: ClusterOptions,
-): Promise<Nodes | undefined> {
+/**
+ * Returns undefined for a cluster without nodes, whose program is then not loaded. The first real node has the folders
+ * of the cluster itself.
+ */
+async function nodesOf(context: ClusterContext, { real, simulated }: NodeNames): Promise<Nodes | undefined> {
   if (real.length + simulated.length === 0) return undefined
+  const { state } = context
   const [{ Nodes }, { stopMs }] = await Promise.all([import('./supervisor/nodes.ts'), import('./supervisor/node.ts')])
   const places = real.map((name, index) => ({ name, place: index === 0 ? state : nodeDirectory(state, name) }))
-  return new Nodes(places, fateOf(options, stopMs))
+  return new Nodes(places, fateOf(context, stopMs))
 }
-
-/** Where `--storage etcd` names no members. */
-async function ownEtcd(state: StateDirectory, options: ClusterOptions): Promise<LocalEtcd | undefined> {
-  const { storage } = options.settings
-  if (storage.engine !== 'etcd' || storage.endpoints.length > 0) return undefined
-  const { LocalEtcd } = await import('./supervisor/local-etcd.ts')
-  return LocalEtcd.start({ ...options, state, onStart: options.onKubelet })
-}
-
-/** The port of the first of several servers that share one. */
-async function portOfFirst({ settings, guardian, ownPort: given }: ClusterOptions): Promise<{ ownPort?: number }> {
-  if (!sharesPort(settings)) return {}
-  await checkNotShared(settings, guardian).catch(explainListening(settings))
-  return { ownPort: given ?? (await ownPort(settings, 1)) }
-}
-
-/** Where more than one is wanted. */
-async function otherServers(
-  state: StateDirectory,
-  options: ClusterOptions & {
-    pki: ClusterPki
-    url: string
-    timeOriginMs: number
-    etcd: LocalEtcd | undefined
-  },
-): Promise<ApiServers | undefined> {
-  const { settings, etcd } = options
-  if (settings.apiservers === 1) return undefined
-  const { ApiServers } = await import('./supervisor/api-servers.ts')
-  const { offerAt } = offered(state, settings)
-  const storage: StorageChoice = offerAt ? { engine: 'shared', path: offerAt } : settings.storage
-  return ApiServers.start({
-    ...settings,
-    storage,
-    ...etcd?.access,
-    ...options,
-    state,
-    onStart: options.onKubelet,
-  })
-}
-
-/** Where the first server offers the store that it holds in memory or in a file. */
-const offered = ({ root }: StateDirectory, { apiservers, storage }: ClusterSettings): { offerAt?: string } =>
-  apiservers > 1 && storage.engine !== 'etcd' ? { offerAt: join(root, 'apiservers', 'store.sock') } : {}
 
 function fateOf(
-  { settings, guardian, killsPods }: ClusterOptions,
+  { settings, guardian, killsPods }: ClusterContext,
   stopMs: (settings: ClusterSettings) => number,
 ): PodsFate {
   if (guardian && settings.storage.engine !== 'memory')

@@ -1,7 +1,9 @@
 /** Commands that stand beside the core run a cluster, or keep processes in a folder, with these. */
-import type { Cluster, ClusterOptions } from './cluster.ts'
+import type { Cluster } from './cluster.ts'
+import type { ClusterOptions } from './context.ts'
 
-export type { Cluster, ClusterOptions } from './cluster.ts'
+export type { Cluster } from './cluster.ts'
+export type { ClusterOptions } from './context.ts'
 export { version } from './package.ts'
 export { type ClusterSettings, clusterOptions } from './settings.ts'
 export { openStateDirectory, writingState } from './state-directory.ts'

@@ -13,7 +13,9 @@ import { createLog, type Logger } from '../shared/log/log.ts'
 import type { KeyPair } from '../shared/pki/certificate.ts'
 import { type ClusterPki, ensureBootstrapper, ensureClusterPki } from '../shared/pki/cluster-pki.ts'
 import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
-import { type ControlPlane, type ControlPlaneOptions, firstAddress, startControlPlane } from './control-plane.ts'
+import { firstAddress } from './addresses.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import type { ControlPlaneOptions } from './control-plane-options.ts'
 import { explainListening } from './explain-listening.ts'
 
 const {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { kubeletCredentials } from '../../apiserver/http/proxy/kubelet-proxy.ts'
 import { startApiServer } from '../../apiserver/server.ts'
-import { firstAddress } from '../../cluster/control-plane.ts'
+import { firstAddress } from '../../cluster/addresses.ts'
 import { explainListening } from '../../cluster/explain-listening.ts'
 import { bootstrap } from '../../controllers/server-objects/bootstrap.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'

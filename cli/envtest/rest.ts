@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { ApiServer } from '../../apiserver/server.ts'
-import { firstAddress } from '../../cluster/control-plane.ts'
+import { firstAddress } from '../../cluster/addresses.ts'
 import { clusterOptions } from '../../cluster/settings.ts'
 import { stateDirectory } from '../../cluster/state-directory.ts'
 import { startNode } from '../../cluster/supervisor/node.ts'
