@@ -39,6 +39,9 @@ export interface Table {
   rows: TableRow[]
 }
 
+/** Go's zero time, of an object that was never created. */
+const zeroTime = '0001-01-01T00:00:00Z'
+
 const defaultColumns: Column[] = [
   {
     name: 'Name',
@@ -80,7 +83,10 @@ export function rowOf(
   object: KubeObject,
   { version, include, nowMs }: Pick<TableOptions, 'version' | 'include' | 'nowMs'>,
 ): TableRow {
-  const cells = definition.cells?.(object, nowMs) ?? [object.metadata.name, object.metadata.creationTimestamp ?? null]
+  const cells = definition.cells?.(object, nowMs) ?? [
+    object.metadata.name,
+    object.metadata.creationTimestamp ?? zeroTime,
+  ]
   const conditions = definition.rowConditions?.(object)
   return { cells, ...(conditions?.length && { conditions }), object: shown(definition, object, { version, include }) }
 }

@@ -2,11 +2,14 @@ import { compareQuantities, isNegativeQuantity, quantityValue } from '../../../s
 import type { ObjectMeta } from '../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn, wide } from '../../kind/cells.ts'
 import { resource } from '../../kind/resource-definition.ts'
-import { forbidden, invalid } from '../../validation/field-error.ts'
+import { forbidden, invalid, notSupported } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dump } from '../../validation/go-dump.ts'
+import { qualifiedName } from '../../validation/names.ts'
 import { diffValues } from '../../validation/unified-diff.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
+import { isNative } from '../parts/container-resource-names.ts'
+import { reject } from '../parts/messages.ts'
 import {
   type Claim,
   type ClaimSpec,
@@ -119,12 +122,40 @@ function validateSpecUpdate({ spec }: Claim, old: Claim, errors: FieldErrors): v
 }
 
 function validateStatus({ status = {} }: Claim, errors: FieldErrors): void {
-  for (const field of ['capacity', 'allocatedResources'] as const) {
-    for (const [name, quantity] of Object.entries(status[field] ?? {})) {
-      if (isNegativeQuantity(quantity))
-        errors.push(invalid(`status.${field}[${name}]`, quantityValue(quantity), 'must be a valid resource quantity'))
-    }
+  const { capacity, allocatedResourceStatuses, allocatedResources } = status
+  for (const [name, amount] of Object.entries(capacity ?? {}))
+    validateAmount(`status.capacity[${name}]`, amount, errors)
+  const statuses = 'status.allocatedResourceStatuses'
+  for (const [name, state] of Object.entries(allocatedResourceStatuses ?? {})) {
+    validateResourceName(statuses, name, errors)
+    if (!resizeStates.includes(state)) errors.push(notSupported(statuses, name, resizeStates))
   }
+  const allocated = 'status.allocatedResources'
+  for (const [name, amount] of Object.entries(allocatedResources ?? {}))
+    if (validateResourceName(allocated, name, errors)) validateAmount(`${allocated}[${name}]`, amount, errors)
+}
+
+const resizeStates = [
+  'ControllerResizeInProgress',
+  'ControllerResizeInfeasible',
+  'NodeResizeInProgress',
+  'NodeResizeInfeasible',
+  'NodeResizePending',
+]
+
+/** Returns whether the name is valid. Of Kubernetes' own resources a claim has storage alone. */
+function validateResourceName(field: string, name: string, errors: FieldErrors): boolean {
+  const problems = qualifiedName(name)
+  reject(errors, field, name, problems)
+  if (problems.length > 0) return false
+  const isValid = !isNative(name) || name === 'storage'
+  if (!isValid) errors.push(notSupported(field, name, ['storage']))
+  return isValid
+}
+
+function validateAmount(field: string, amount: string, errors: FieldErrors): void {
+  if (isNegativeQuantity(amount))
+    errors.push(invalid(field, quantityValue(amount), 'must be a valid resource quantity'))
 }
 
 const CLASS = 'volume.beta.kubernetes.io/storage-class'

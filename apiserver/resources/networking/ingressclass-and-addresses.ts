@@ -1,7 +1,7 @@
 /** Kinds of networking beside Ingress and NetworkPolicy. */
 import type { V1IngressClass, V1IPAddress, V1ServiceCIDR } from '@kubernetes/client-node'
 import type { WithMeta } from '../../../shared/api/types.ts'
-import { age, ageColumn, column, nameColumn, orNone } from '../../kind/cells.ts'
+import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
@@ -134,7 +134,7 @@ interface ParentRef {
   name?: string
 }
 const parentText = (parent: ParentRef | undefined): string => {
-  if (!parent) return ''
+  if (!parent) return '<none>'
   const { group: parentGroup, resource, namespace, name } = parent
   const first = parentGroup ? `${resource}.${parentGroup}` : resource
   return [first, ...(namespace ? [namespace] : []), name].join('/')
@@ -147,7 +147,7 @@ const servicecidr = plain<WithMeta<V1ServiceCIDR>>({
   columns: [nameColumn, column('CIDRs', 'Ranges that services get addresses of.'), ageColumn],
   cells: ({ metadata, spec }, nowMs) => [
     metadata.name,
-    orNone(spec?.cidrs?.join(',')),
+    spec?.cidrs?.join(',') ?? '',
     age(metadata.creationTimestamp, nowMs),
   ],
   hasStatus: true,

@@ -26,7 +26,7 @@ const standardAnywhere = new Set([
 export const HUGE_PAGES = 'hugepages-'
 
 export const isHugePage = (name: string) => name.startsWith(HUGE_PAGES)
-const isNative = (name: string) => !name.includes('/') || name.includes('kubernetes.io/')
+export const isNative = (name: string) => !name.includes('/') || name.includes('kubernetes.io/')
 export const isExtended = (name: string) =>
   !isNative(name) && !name.startsWith('requests.') && qualifiedName(`requests.${name}`).length === 0
 export const canOvercommit = (name: string) => isNative(name) && !isHugePage(name)

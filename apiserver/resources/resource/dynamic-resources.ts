@@ -139,7 +139,7 @@ const resourceslice = plain<ResourceSlice>({
   ],
   cells: ({ metadata, spec }, nowMs) => [
     metadata.name,
-    spec.nodeName ?? (spec.allNodes ? '<all>' : '<unset>'),
+    spec.nodeName ?? '',
     spec.driver,
     spec.pool.name ?? '',
     age(metadata.creationTimestamp, nowMs),
