@@ -3,7 +3,8 @@
  *
  *     npm run differential -- --theirs KUBECONFIG --seed 1 [--area objects,custom] [--count 600] [--record 5]
  *
- * Each area (`areas/`) makes as many cases as `--count` says. A difference is a line of JSON; the summary follows.
+ * Each area (`areas/`) makes as many cases as `--count` says. A difference is a line of JSON; the summary
+ * follows, with the slowest answers of each server.
  * `--record N` shrinks up to N differences of each class and place and adds them, with the real server's answers, to
  * test/golden/differential/cases.json. `--cases FILE` adds the cases of a file there, which are a list of a name and
  * steps each. `--only SEED` plays one case of the area and prints all answers.
@@ -21,6 +22,7 @@ import { inLanes } from './lanes.ts'
 import { ourServer, theirServer } from './servers.ts'
 import { Session } from './session.ts'
 import { keyOf, shrink } from './shrink.ts'
+import { Slowest } from './slowest.ts'
 import { Summary } from './summary.ts'
 
 const golden = join(import.meta.dirname, '../../test/golden')
@@ -48,7 +50,8 @@ const chosen = values.area?.split(',') ?? Object.keys(makers)
 for (const area of chosen) if (!makers[area]) throw new Error(`unknown area "${area}": use ${Object.keys(makers)}`)
 
 const [ours, theirs] = [await ourServer(), await theirServer(values.theirs)]
-const session = new Session(ours, theirs)
+const slowest = { ours: new Slowest('ours'), theirs: new Slowest('theirs') }
+const session = new Session(slowest.ours.timed(ours), slowest.theirs.timed(theirs))
 const summary = new Summary()
 const recorded = new Map<string, number>()
 
@@ -119,7 +122,7 @@ try {
     }
   }
 } finally {
-  if (!values.only) console.log(summary.text())
+  if (!values.only) console.log([summary.text(), slowest.ours.text(), slowest.theirs.text()].join('\n'))
   await ours.close()
   await theirs.close()
 }

@@ -6,6 +6,7 @@ import { type Difference, differenceOf } from '../../scripts/differential/compar
 import type { Received, Server } from '../../scripts/differential/player.ts'
 import { Session } from '../../scripts/differential/session.ts'
 import { shrink } from '../../scripts/differential/shrink.ts'
+import { Slowest } from '../../scripts/differential/slowest.ts'
 import { Random } from '../fuzz/random.ts'
 
 t.test('a seed decides a case', async (t) => {
@@ -57,6 +58,24 @@ t.test('an answer is equal if the real server once gave it, and unstable if it g
   t.strictSame(await foundOf(answering('a'), answering('b', 'a')), [undefined])
   t.strictSame(await foundOf(answering('c'), answering('a', 'b')), ['unstable'])
   t.match(await foundOf(answering('b'), answering('a')), [{ class: 'body' }])
+})
+
+t.test('the slowest answers are named', async (t) => {
+  const slow = Promise.withResolvers<void>()
+  const server: Server = {
+    ...answering('a'),
+    send: async ({ path }) => {
+      if (path === '/slow') await slow.promise
+      return { status: 200, body: 'a', warnings: [] }
+    },
+  }
+  const slowest = new Slowest('ours')
+  const { send } = slowest.timed(server)
+  const asked = ['/slow', '/fast'].map((path) => send({ method: 'GET', path, headers: {} }))
+  await asked[1]
+  slow.resolve()
+  await asked[0]
+  t.match(slowest.text(), /^slowest answers of ours: \d+ ms GET \/slow, \d+ ms GET \/fast$/)
 })
 
 t.test('a value that a step saves is filled into later ones', async (t) => {
