@@ -44,6 +44,7 @@ export class AuditedRequest {
   #requestObject: string | undefined
   #responseObject: string | undefined
   #hasStarted = false
+  #isAnnotated = false
 
   constructor(parts: EventParts) {
     const { request, attributes, apiVersion, nowMs } = parts
@@ -83,6 +84,7 @@ export class AuditedRequest {
   /** Writes an annotation, unless its key has a value. */
   readonly annotate = (key: string, value: string): void => {
     this.#annotations[key] ??= value
+    this.#isAnnotated = true
   }
 
   /** Takes in the object of a request, decoded and with its defaults. `type`: its kind and version. */
@@ -145,21 +147,19 @@ export class AuditedRequest {
     const agent = String(request.headers['user-agent'] ?? '')
     const shownAgent = agent.length > maxUserAgent ? `${agent.slice(0, maxUserAgent)}...TRUNCATED` : agent
     const verb = attributes.resource && !verbs.has(attributes.verb) ? '' : attributes.verb
-    const parts = [
-      `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${verdict.level}","auditID":${JSON.stringify(this.#id)}`,
-      `"stage":"${stage}","requestURI":${JSON.stringify(uri)},"verb":${JSON.stringify(verb)}`,
-      `"user":${asker ? userInfo(asker) : '{}'}`,
-    ]
-    if (this.#impersonated) parts.push(`"impersonatedUser":${userInfo(this.#impersonated)}`)
-    parts.push(`"sourceIPs":${JSON.stringify(sourceIPs(request))}`)
-    if (shownAgent) parts.push(`"userAgent":${JSON.stringify(shownAgent)}`)
-    if (this.#objectRef) parts.push(`"objectRef":${JSON.stringify(this.#objectRef)}`)
-    if (this.#status) parts.push(`"responseStatus":${JSON.stringify({ metadata: {}, ...this.#status })}`)
-    if (this.#requestObject !== undefined) parts.push(`"requestObject":${this.#requestObject}`)
-    if (this.#responseObject !== undefined) parts.push(`"responseObject":${this.#responseObject}`)
-    parts.push(`"requestReceivedTimestamp":"${this.#received}","stageTimestamp":"${time}"`)
-    if (Object.keys(this.#annotations).length > 0) parts.push(`"annotations":${JSON.stringify(this.#annotations)}`)
-    write(`${parts.join(',')}}\n`)
+    let line = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${verdict.level}"`
+    line += `,"auditID":${JSON.stringify(this.#id)},"stage":"${stage}","requestURI":${JSON.stringify(uri)}`
+    line += `,"verb":${JSON.stringify(verb)},"user":${asker ? userInfo(asker) : '{}'}`
+    if (this.#impersonated) line += `,"impersonatedUser":${userInfo(this.#impersonated)}`
+    line += `,"sourceIPs":${JSON.stringify(sourceIPs(request))}`
+    if (shownAgent) line += `,"userAgent":${JSON.stringify(shownAgent)}`
+    if (this.#objectRef) line += `,"objectRef":${JSON.stringify(this.#objectRef)}`
+    if (this.#status) line += `,"responseStatus":${statusJson(this.#status)}`
+    if (this.#requestObject !== undefined) line += `,"requestObject":${this.#requestObject}`
+    if (this.#responseObject !== undefined) line += `,"responseObject":${this.#responseObject}`
+    line += `,"requestReceivedTimestamp":"${this.#received}","stageTimestamp":"${time}"`
+    if (this.#isAnnotated) line += `,"annotations":${JSON.stringify(this.#annotations)}`
+    write(`${line}}\n`)
   }
 
   /** Leaves out what the policy does not want, and line breaks, which would end the line. */
@@ -171,6 +171,10 @@ export class AuditedRequest {
     return JSON.stringify(object)
   }
 }
+
+/** Most answers have a code alone. */
+const statusJson = (status: Status): string =>
+  status.status === undefined ? `{"metadata":{},"code":${status.code}}` : JSON.stringify({ metadata: {}, ...status })
 
 interface Managed {
   metadata?: { managedFields?: unknown }

@@ -56,10 +56,6 @@ export class LogFile {
       if (this.#dropped++ === 0) this.#options.log.error('audit log: lines are dropped, the disk is too slow')
       return
     }
-    const { path, maxSize } = this.#options
-    const length = Buffer.byteLength(line)
-    if (path !== '-' && this.#bytes + length > (maxSize || defaultMegabytes) * megabyte) this.#rotate()
-    this.#bytes += length
     this.#waiting += line
     if (this.#waiting.length >= maxTogether) this.#flush()
     else this.#timer ??= this.#options.clock.machine.setTimer(flushMs, () => this.#flush(), { background: true })
@@ -74,8 +70,13 @@ export class LogFile {
   #flush(): void {
     this.#timer?.cancel()
     this.#timer = undefined
-    if (this.#waiting !== '') this.#stream.write(this.#waiting)
+    if (this.#waiting === '') return
+    const lines = Buffer.from(this.#waiting)
     this.#waiting = ''
+    const { path, maxSize } = this.#options
+    if (path !== '-' && this.#bytes + lines.length > (maxSize || defaultMegabytes) * megabyte) this.#rotate()
+    this.#bytes += lines.length
+    this.#stream.write(lines)
   }
 
   #open(): WriteStream | NodeJS.WriteStream {
@@ -90,7 +91,6 @@ export class LogFile {
   /** The file gets its time as a part of its name; those that are too many, or too old, are removed. */
   #rotate(): void {
     const { path, clock, log } = this.#options
-    this.#flush()
     let ms = clock.machine.now()
     while (existsSync(backupOf(path, ms))) ms++
     try {
