@@ -15,6 +15,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 if (options.help) process.stdout.write(HELP)
 else if (options.against) await (await import('./compare/commit.ts')).compareWith(options.against)
 else if (options.scale) await showScale(Number(options.scale))
+else if (options.soak) await (await import('./soak.ts')).soak(Number(options.soak))
 else if (options.storage === 'etcd') await showEtcd()
 else {
   await showParts()

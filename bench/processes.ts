@@ -36,6 +36,8 @@ export async function startKubestage(options: {
   stateDir: string
   flags: string[]
   profileDir?: string
+  /** Where V8's inspector listens. */
+  inspectPort?: number
   /** With V8's own sizes. */
   asNpx?: boolean
   /** The folder of another package than the one that is built of these sources. */
@@ -43,12 +45,14 @@ export async function startKubestage(options: {
   /** A program and its words that start the command. */
   before?: readonly string[]
 }): Promise<NodeServer> {
-  const { stateDir, flags, profileDir, asNpx, packageFolder = builtPackage(), before = [] } = options
+  const { stateDir, flags, profileDir, inspectPort, asNpx, packageFolder = builtPackage(), before = [] } = options
   const program = join(packageFolder, 'bin/kubestage.mjs')
   const startedMs = realClock.monotonic()
   const profiling = profileDir ? ['--cpu-prof', '--cpu-prof-dir', profileDir] : []
+  const inspecting = inspectPort ? [`--inspect=127.0.0.1:${inspectPort}`] : []
   const command = [
     ...profiling,
+    ...inspecting,
     ...(asNpx ? [] : asNpmStart),
     program,
     'up',
