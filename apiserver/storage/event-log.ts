@@ -9,8 +9,8 @@ export interface EventLogLimits {
 export class EventLog<Event extends { readonly revision: number }> {
   readonly #limits: EventLogLimits
   readonly #sizeOf: (event: Event) => number
-  #events: Event[] = []
-  /** Events before this index are forgotten, and dropped together now and then. */
+  #events: (Event | undefined)[] = []
+  /** Entries before this index are empty: their events are forgotten. The entries are dropped together now and then. */
   #start = 0
   #bytes = 0
   #compacted: number
@@ -43,7 +43,7 @@ export class EventLog<Event extends { readonly revision: number }> {
       if (this.#events[middle]!.revision <= revision) low = middle + 1
       else high = middle
     }
-    return this.#events.slice(low)
+    return this.#events.slice(low) as Event[]
   }
 
   /** Forgets how things were below `revision`. */
@@ -53,7 +53,8 @@ export class EventLog<Event extends { readonly revision: number }> {
   }
 
   #forget(): void {
-    const event = this.#events[this.#start++]!
+    const event = this.#events[this.#start]!
+    this.#events[this.#start++] = undefined
     this.#bytes -= this.#sizeOf(event)
     this.#compacted = event.revision
     if (this.#start > 1024 && this.#start * 2 > this.#events.length) {
