@@ -1,3 +1,5 @@
+import { copyOf } from '../../shared/memory/copy-of.ts'
+
 /**
  * Where an object's JSON is cut, unless its writer gives the parts. The parts are often equal from object to object:
  * what a template made, and the fields that a manager owns of it. Any cut will do, since the text is whole again when
@@ -131,6 +133,3 @@ function share(piece: string, kept: (text: string) => string): string | undefine
 }
 
 const asIs = (text: string): string => text
-
-/** A text that does not hold the whole that it is a part of: a slice would. */
-const copyOf = (slice: string): string => ` ${slice}`.slice(1)

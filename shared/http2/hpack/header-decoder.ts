@@ -1,14 +1,16 @@
+import { copyOf } from '../../memory/copy-of.ts'
 import { ConnectionError, ErrorCode } from '../protocol.ts'
 import { DynamicTable, type HeaderField, staticTable } from './header-tables.ts'
 import { decodeHuffman } from './huffman.ts'
 
 /** A client may use this size of the table: the default, which needs no setting. */
 const tableBytes = 4096
+const none = Buffer.alloc(0)
 
 /** HPACK (RFC 7541) from the client: one for each connection, since every block builds on those before it. */
 export class HeaderDecoder {
   readonly #table = new DynamicTable(tableBytes)
-  #block: Buffer = Buffer.alloc(0)
+  #block: Buffer = none
   /**
    * The block as text, each byte a character, from the first field on that is not compressed: one copy, whatever is cut
    * from it.
@@ -22,7 +24,6 @@ export class HeaderDecoder {
    */
   decode(block: Buffer, onField: (field: HeaderField) => void): void {
     this.#block = block
-    this.#text = undefined
     this.#at = 0
     let fields = 0
     while (this.#at < block.length) {
@@ -37,9 +38,13 @@ export class HeaderDecoder {
       else if (byte & 0x40) this.#remember(this.#literal(6), onField)
       else onField(this.#literal(4))
     }
+    this.#block = none
+    this.#text = undefined
   }
 
-  #remember(field: HeaderField, onField: (field: HeaderField) => void): void {
+  /** The table gets copies: a slice would keep the text of its block in memory. */
+  #remember({ name, value }: HeaderField, onField: (field: HeaderField) => void): void {
+    const field = { name: copyOf(name), value: copyOf(value) }
     this.#table.add(field)
     onField(field)
   }

@@ -98,8 +98,8 @@ const sizeOf = ({ name, value }: HeaderField): number => name.length + value.len
 export class DynamicTable {
   #maxSize: number
   #size = 0
-  /** Oldest first; those before `#start` are forgotten. */
-  #fields: HeaderField[] = []
+  /** Oldest first; the entries before `#start` are empty. */
+  #fields: (HeaderField | undefined)[] = []
   #start = 0
 
   constructor(maxSize: number) {
@@ -127,7 +127,10 @@ export class DynamicTable {
 
   /** Removes the oldest fields until the rest takes at most `size`. */
   #evict(size: number): void {
-    while (this.#size > size && this.#start < this.#fields.length) this.#size -= sizeOf(this.#fields[this.#start++]!)
+    while (this.#size > size && this.#start < this.#fields.length) {
+      this.#size -= sizeOf(this.#fields[this.#start]!)
+      this.#fields[this.#start++] = undefined
+    }
     if (this.#start > 64 && this.#start * 2 > this.#fields.length) {
       this.#fields = this.#fields.slice(this.#start)
       this.#start = 0

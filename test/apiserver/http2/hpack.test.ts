@@ -1,7 +1,10 @@
+import { queryObjects } from 'node:v8'
 import t from 'tap'
 import { HeaderDecoder } from '../../../shared/http2/hpack/header-decoder.ts'
 import { encodeHead } from '../../../shared/http2/hpack/header-encoder.ts'
+import { DynamicTable } from '../../../shared/http2/hpack/header-tables.ts'
 import { decodeHuffman } from '../../../shared/http2/hpack/huffman.ts'
+import { collectGarbage } from '../../../shared/memory/collect-garbage.ts'
 
 const bytesOf = (hex: string): Buffer => Buffer.from(hex.replaceAll(/\s/g, ''), 'hex')
 
@@ -116,4 +119,33 @@ t.test('other decoders read what is encoded here', async (t) => {
   ])
   const again = encodeHead(200, { 'content-type': 'application/json', date: 'never' }, { date: 'now' })
   t.same(fieldsOf(new HeaderDecoder(), again), [':status: 200', 'content-type: application/json', 'date: never'])
+})
+
+t.test('what a table remembers does not keep its blocks in memory', async (t) => {
+  const long = `\x00\x01b\x7f\x80\x40${'x'.repeat(127 + 0x40 * 128)}`
+  const blockOf = (value: string): Buffer => Buffer.from(`\x40\x01a\x14${value.padStart(20, '-')}${long}`, 'latin1')
+  await collectGarbage()
+  const before = process.memoryUsage().heapUsed
+  const decoders = Array.from({ length: 10 }, () => new HeaderDecoder())
+  for (const decoder of decoders) for (let i = 0; i < 200; i++) decoder.decode(blockOf(`${i}`), () => {})
+  await collectGarbage()
+  const bytes = (process.memoryUsage().heapUsed - before) / decoders.length
+  t.ok(bytes < 100_000, `${bytes} bytes for each table`)
+  for (const decoder of decoders) t.same(fieldsOf(decoder, bytesOf('be')), ['a: -----------------199'])
+})
+
+class Field {
+  readonly name: string
+  readonly value = ''
+
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+t.test('evicted fields leave memory at once', async (t) => {
+  const table = new DynamicTable(100)
+  for (let i = 10; i < 60; i++) table.add(new Field(`${i}`))
+  t.equal(queryObjects(Field, { format: 'count' }), 2)
+  t.same([table.get(0)?.name, table.get(1)?.name, table.get(2)], ['59', '58', undefined])
 })
