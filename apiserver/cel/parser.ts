@@ -15,8 +15,13 @@ const LITERALS = new Map<string, unknown>([
 const RESERVED = new Set(
   'as break const continue else for function if import let loop package namespace return var void while'.split(' '),
 )
-const EXPECTED =
-  "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
+const PUNCTUATION = ['[', ']', '{', '}', '(', ')', '.', ',', '-', '!', '?']
+/** Returns what may stand where an operand begins, and beside that the marks in `more`, in the order of the grammar. */
+const operandOr = (more: string): string => {
+  const marks = PUNCTUATION.filter((mark) => `[{(.-!${more}`.includes(mark)).map((mark) => `'${mark}'`)
+  return `{${marks.join(', ')}, 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}`
+}
+const EXPECTED = operandOr('')
 const MAX_DEPTH = 250
 const MAX_INT = 2n ** 63n
 
@@ -33,11 +38,22 @@ export function parse(source: string): Parsed {
   }
 }
 
+const beginnings = new Set(['number', 'string', 'bytes', '(', '[', '{', '.', '-', '!'])
+const beginsOperand = ({ kind, text }: Token): boolean => beginnings.has(kind) || (kind === 'name' && text !== 'in')
+const operators = new Set([...RELATIONS, ...SUMS, ...PRODUCTS, '&&', '||', '?'])
+const followsOperand = ({ kind, text }: Token): boolean =>
+  kind === 'end' || kind === '.' || kind === '[' || (operators.has(text) && kind !== 'string')
+
+/**
+ * Reads on after some mistakes, as cel-go's parser does: it leaves out a token that stands before the expected one, and
+ * it supplies one that is missing before what may follow it. Each mistake is a problem of its own.
+ */
 class Parser {
   readonly problems: Problem[]
   readonly #tokens: Token[]
   #next = 0
   #depth = 0
+  #open: { at: number; expected: string } | undefined
 
   constructor(tokens: Token[], problems: Problem[]) {
     this.#tokens = tokens
@@ -47,12 +63,15 @@ class Parser {
   whole(): Expr {
     const expr = this.#expression()
     if (this.#token.kind === 'end') return expr
-    const isLast = this.#tokens[this.#next + 1]?.kind === 'end'
-    return this.#unexpected('<EOF>', isLast ? 'extraneous' : 'mismatched')
+    return this.#unexpected('<EOF>', this.#isNext('end') ? 'extraneous' : 'mismatched')
   }
 
   get #token(): Token {
     return this.#tokens[this.#next]!
+  }
+  /** Whether the token after this one is of that kind. */
+  #isNext(kind: string): boolean {
+    return this.#tokens[this.#next + 1]?.kind === kind
   }
   #take(): Token {
     return this.#tokens[this.#next++]!
@@ -65,13 +84,65 @@ class Parser {
   #expect(text: string): Token {
     const taken = this.#accept(text)
     if (taken !== undefined) return taken
-    if (this.#token.kind === 'end')
-      throw new SyntaxProblem(`Syntax error: missing '${text}' at '<EOF>'`, this.#token.at)
-    return this.#unexpected(`'${text}'`)
+    if (this.#isNext(text)) {
+      this.#leaveOut(`'${text}'`)
+      return this.#take()
+    }
+    const mayFollow = text === ':' ? beginsOperand : followsOperand
+    if (!mayFollow(this.#token)) return this.#unexpected(`'${text}'`)
+    this.#report(`missing '${text}' at '${this.#token.text}'`)
+    return this.#token
   }
   #unexpected(expected: string, how = 'mismatched'): never {
     const { text, at } = this.#token
     throw new SyntaxProblem(`Syntax error: ${how} input '${text}' expecting ${expected}`, at)
+  }
+  #report(text: string): void {
+    this.problems.push({ text: `Syntax error: ${text}`, at: this.#token.at })
+  }
+  #leaveOut(expected: string): void {
+    this.#report(`extraneous input '${this.#token.text}' expecting ${expected}`)
+    this.#take()
+  }
+
+  /** Reads an operand's place: what stands before an operand is left out, and an operator without one has none. */
+  #beginOperand(): Expr | undefined {
+    const expected = this.#open?.at === this.#next ? this.#open.expected : EXPECTED
+    const token = this.#token
+    if (beginsOperand(token)) return undefined
+    const next = this.#tokens[this.#next + 1]
+    if (next && beginsOperand(next)) {
+      this.#leaveOut(expected)
+      return undefined
+    }
+    if (!operators.has(token.text)) return this.#unexpected(expected)
+    this.#report(`mismatched input '${token.text}' expecting ${expected}`)
+    return { kind: 'literal', value: null, at: token.at }
+  }
+
+  /** Notes that the next operand may also be what stands in `more`. */
+  #opens(more: string): void {
+    this.#open = { at: this.#next, expected: operandOr(more) }
+  }
+
+  /** Reads the end of empty brackets. A comma may stand between them, and another token is left out. */
+  #isEmpty(end: string): boolean {
+    if (this.#accept(end) !== undefined) return true
+    if (!this.#isNext(end) || beginsOperand(this.#token)) return false
+    if (end === ')' || this.#accept(',') === undefined) this.#leaveOut(this.#open!.expected)
+    this.#take()
+    return true
+  }
+
+  /** Reads the comma behind a member of a list or map. Returns false at its end. */
+  #separated(end: string): boolean {
+    if (this.#token.kind !== ',' && this.#token.kind !== end) {
+      const expected = `{'${end}', ','}`
+      if (!this.#isNext(',') && !this.#isNext(end)) this.#unexpected(expected)
+      this.#leaveOut(expected)
+    }
+    if (this.#accept(',') === undefined) return false
+    return beginsOperand(this.#token) || this.#token.kind === '?'
   }
 
   #expression(): Expr {
@@ -120,15 +191,25 @@ class Parser {
   #unary(): Expr {
     const first = this.#token
     const operator = first.kind === '!' || first.kind === '-' ? first.kind : undefined
-    if (operator === undefined) return this.#member(this.#primary())
+    if (operator === undefined) return this.#beginOperand() ?? this.#member(this.#primary())
     let count = 0
     while (this.#accept(operator) !== undefined) count++
     if (operator === '-' && this.#token.kind === 'number' && !(this.#token.value instanceof Uint)) {
       const literal = this.#member({ kind: 'literal', value: this.#number(this.#take(), true), at: first.at })
       return count % 2 === 1 ? literal : call('-_', first.at, [literal])
     }
-    const operand = this.#member(this.#primary())
+    this.#checkOperandOf(operator)
+    const operand = this.#beginOperand() ?? this.#member(this.#primary())
     return count % 2 === 0 ? operand : call(operator === '!' ? '!_' : '-_', first.at, [operand])
+  }
+
+  /** What cel-go says of a sign without an operand. */
+  #checkOperandOf(operator: string): void {
+    const { kind, text } = this.#token
+    if (beginsOperand(this.#token)) return
+    if (operator === '-') this.#report(`no viable alternative at input '-${kind === 'end' ? '' : text}'`)
+    else if (kind === 'end' || !operators.has(text)) this.#unexpected(EXPECTED, 'extraneous')
+    else this.#leaveOut(EXPECTED)
   }
 
   #number({ value, at }: Token, negative = false): unknown {
@@ -173,25 +254,30 @@ class Parser {
     if (this.#accept(',') !== undefined) expected = "'}'"
     while (this.#accept('}') === undefined) {
       const optional = this.#accept('?') !== undefined
-      if (this.#token.kind !== 'name' || this.#token.text === 'in' || LITERALS.has(this.#token.text))
-        this.#unexpected(expected)
+      if (this.#token.kind !== 'name' || this.#token.text === 'in' || LITERALS.has(this.#token.text)) {
+        if (!this.#isNext('}')) this.#unexpected(expected)
+        this.#leaveOut(expected)
+        continue
+      }
       expected = "{'}', '?', IDENTIFIER, ESC_IDENTIFIER}"
       const { text } = this.#take()
       const colon = this.#token.at
       this.#expect(':')
       fields.push({ name: text, value: this.#expression(), optional, at: colon })
+      if (this.#token.kind !== '}' && this.#token.kind !== ',' && this.#isNext('}')) this.#leaveOut("{'}', ','}")
       if (this.#accept(',') === undefined && this.#token.kind !== '}') this.#unexpected("{'}', ','}")
     }
     return { kind: 'struct', name: qualified, fields, at }
   }
 
   #noField(): never {
-    const { text, at } = this.#token
+    const { kind, text, at } = this.#token
     if (LITERALS.has(text)) this.#unexpected('IDENTIFIER')
-    throw new SyntaxProblem(`Syntax error: no viable alternative at input '.${text}'`, at)
+    throw new SyntaxProblem(`Syntax error: no viable alternative at input '.${kind === 'end' ? '' : text}'`, at)
   }
 
   #index(operand: Expr, at: number): Expr {
+    this.#opens('?')
     const optional = this.#accept('?') !== undefined
     const index = this.#expression()
     this.#expect(']')
@@ -200,7 +286,8 @@ class Parser {
 
   #arguments(): Expr[] {
     const args: Expr[] = []
-    if (this.#accept(')') !== undefined) return args
+    this.#opens(')')
+    if (this.#isEmpty(')')) return args
     do args.push(this.#expression())
     while (this.#accept(',') !== undefined)
     this.#expect(')')
@@ -236,7 +323,7 @@ class Parser {
         return this.#map()
       case '.':
         this.#take()
-        return this.#name()
+        return this.#token.kind === 'name' && this.#token.text !== 'in' ? this.#name() : this.#noField()
       case 'name':
         return this.#name()
       default:
@@ -258,24 +345,28 @@ class Parser {
   #list(): Expr {
     const { at } = this.#take()
     const elements: { value: Expr; optional: boolean }[] = []
-    while (this.#accept(']') === undefined) {
+    this.#opens('],?')
+    if (this.#isEmpty(']')) return { kind: 'list', elements, at }
+    do {
       const optional = this.#accept('?') !== undefined
       elements.push({ value: this.#expression(), optional })
-      if (this.#accept(',') === undefined && this.#token.kind !== ']') this.#unexpected("{',', ']'}")
-    }
+    } while (this.#separated(']'))
+    this.#expect(']')
     return { kind: 'list', elements, at }
   }
 
   #map(): Expr {
     const { at } = this.#take()
     const entries: { key: Expr; value: Expr; optional: boolean }[] = []
-    while (this.#accept('}') === undefined) {
+    this.#opens('},?')
+    if (this.#isEmpty('}')) return { kind: 'map', entries, at }
+    do {
       const optional = this.#accept('?') !== undefined
       const key = this.#expression()
       this.#expect(':')
       entries.push({ key, value: this.#expression(), optional })
-      if (this.#accept(',') === undefined && this.#token.kind !== '}') this.#unexpected("{',', '}'}")
-    }
+    } while (this.#separated('}'))
+    this.#expect('}')
     return { kind: 'map', entries, at }
   }
 }
