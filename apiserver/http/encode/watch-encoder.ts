@@ -81,22 +81,23 @@ export function tableEncoder(
   { version, include, now }: { version: Transform['version']; include: IncludeObject; now(): number },
 ): WatchEncoder<Buffer> {
   let withoutColumns = false
-  const encode = (object: ReturnType<typeof decodeStored>, isBookmark = false): string => {
+  const encode = (object: ReturnType<typeof decodeStored>, bookmark?: Bookmark): string => {
     const { resourceVersion } = object.metadata
     const table = tableOf(definition, [object], {
       version,
-      include,
+      // The annotation of this bookmark must reach clients that want no objects as well.
+      include: include === 'None' && bookmark?.initialEventsEnd ? 'Metadata' : include,
       metadata: { resourceVersion },
       nowMs: now(),
       withoutColumns,
     })
     withoutColumns = true
-    if (isBookmark) for (const row of table.rows) row.cells = row.cells.map((cell) => cell ?? '')
+    if (bookmark) for (const row of table.rows) row.cells = row.cells.map((cell) => cell ?? '')
     return toJson(table)
   }
   return linesOf({
     change: (record) => encode(decodeStored(stored(record))),
-    bookmark: (record) => encode({ ...emptyObject(definition, record) }, true),
+    bookmark: (record) => encode({ ...emptyObject(definition, record) }, record),
   })
 }
 

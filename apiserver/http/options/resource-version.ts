@@ -1,6 +1,7 @@
 import type { StatusError } from '../../../shared/api/status/status-error.ts'
 import { nameWithoutKey, plainError, resourceVersionTooLarge } from '../../../shared/api/status/status-errors.ts'
 import type { Clock } from '../../../shared/clock/clock.ts'
+import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { WatchCache } from '../../watchcache/watch-cache.ts'
 import type { RequestInfo } from '../request-info.ts'
 
@@ -14,12 +15,19 @@ export function parseRevision(text: string, refuse: (why: string) => StatusError
 const patienceMs = 3000
 const stepMs = 50
 
-/** A client may have heard of a revision that is still to come; if it does not come in 3 s, it never will. */
+/** A real server has no watch cache of events: it asks etcd, which has each revision at once. */
+const isUncached = ({ kind, custom }: ResourceDefinition): boolean => kind === 'Event' && !custom
+
+/**
+ * A client may have heard of a revision that is still to come; if it does not come in 3 s, it never will. Throws a
+ * StatusError (504) then, and at once where a real server does not wait.
+ */
 export async function waitForRevision({ clock }: { clock: Clock }, cache: WatchCache, revision: number): Promise<void> {
   const { machine } = clock
-  const deadline = machine.monotonic() + patienceMs
+  const waits = !isUncached(cache.definition)
+  const deadline = machine.monotonic() + (waits ? patienceMs : 0)
   while (cache.revision() < revision) {
-    if (machine.monotonic() >= deadline) throw resourceVersionTooLarge(revision, cache.revision())
+    if (machine.monotonic() >= deadline) throw resourceVersionTooLarge(revision, cache.revision(), waits ? 1 : 0)
     await machine.sleep(stepMs)
   }
 }

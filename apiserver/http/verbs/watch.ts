@@ -1,10 +1,12 @@
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import type { FieldSelector } from '../../../shared/api/selectors/field-selector.ts'
-import { badRequest, plainError } from '../../../shared/api/status/status-errors.ts'
+import { StatusError } from '../../../shared/api/status/status-error.ts'
+import { badRequest, plainError, resourceVersionTooLarge } from '../../../shared/api/status/status-errors.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { messageOfKind } from '../../protobuf/messages.ts'
 import { keyPrefix } from '../../registry/keys.ts'
 import { Watch } from '../../watchcache/watch.ts'
+import type { WatchCache } from '../../watchcache/watch-cache.ts'
 import type { WatchEncoder } from '../../watchcache/watch-sink.ts'
 import type { ApiContext } from '../api-context.ts'
 import { type Negotiated, negotiate, notInProtobuf, type Transform, unknownShape } from '../encode/negotiation.ts'
@@ -19,7 +21,7 @@ import {
 } from '../encode/watch-encoder.ts'
 import type { Exchange, ResourceExchange } from '../exchange.ts'
 import { type ListOptions, parseListOptions } from '../options/list-options.ts'
-import { parseRevision } from '../options/resource-version.ts'
+import { parseRevision, waitForRevision } from '../options/resource-version.ts'
 import { booleanParameter } from '../request-info.ts'
 import { acceptWebSocket, asksForWebSocket } from '../streams/accept-websocket.ts'
 import { HttpWatchSink } from '../streams/http-watch-sink.ts'
@@ -33,9 +35,12 @@ export async function watch(api: ApiContext, { exchange, definition, target }: R
   const options = parseListOptions(info.query, definition, booleanParameter(info.query, 'watch'))
   const fields = target.name ? fieldsOfName(target.name, options.fields) : options.fields
   const { encoding, encoder } = chooseEncoder(api, definition, exchange)
-  const after = startOf(options, api.registry.cacheOf(definition).revision())
+  const cache = api.registry.cacheOf(definition)
+  const after = startOf(options, cache.revision())
+  const tooNew = options.sendInitialEvents && (await refusalOfRevision(api, cache, options.resourceVersion))
   const sink = await openSink(exchange, encoding)
-  const watch = new Watch(api.registry.cacheOf(definition), sink, {
+  if (tooNew) return sink.end(tooNew)
+  const watch = new Watch(cache, sink, {
     selection: { prefix: keyPrefix(definition, target.namespace), labels: options.labels, fields },
     encoder,
     bookmarks: options.allowWatchBookmarks,
@@ -56,6 +61,18 @@ export async function watch(api: ApiContext, { exchange, definition, target }: R
     watch.stop()
   })
   await watch.run()
+}
+
+/** Waits for the revision that initial events must have. Returns the error that the watch ends with if it does not come. */
+async function refusalOfRevision(api: ApiContext, cache: WatchCache, text: string): Promise<StatusError | undefined> {
+  const revision = Number(text)
+  try {
+    await waitForRevision(api, cache, revision)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error
+    return resourceVersionTooLarge(revision, cache.revision())
+  }
 }
 
 /** Returns the selector of a watch of one object. Throws a StatusError (400) if the client selects another object. */

@@ -193,8 +193,8 @@ export const timeout = (
     retryAfterSeconds ? { 'retry-after': `${retryAfterSeconds}` } : {},
   )
 
-export const resourceVersionTooLarge = (asked: number, current: number): StatusError =>
+export const resourceVersionTooLarge = (asked: number, current: number, retryAfterSeconds = 1): StatusError =>
   timeout(`Too large resource version: ${asked}, current: ${current}`, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
-    retryAfterSeconds: 1,
+    retryAfterSeconds,
   })
