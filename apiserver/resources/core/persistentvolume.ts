@@ -1,30 +1,21 @@
-import type { V1PersistentVolumeSpec, V1PersistentVolumeStatus } from '@kubernetes/client-node'
-import { isNegativeQuantity, quantityValue, roundUpAmounts } from '../../../shared/api/quantities/quantity.ts'
+import type { V1PersistentVolumeStatus } from '@kubernetes/client-node'
+import { roundUpAmounts } from '../../../shared/api/quantities/quantity.ts'
 import type { ObjectMeta, Wire } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import { age, ageColumn, column, nameColumn, wide } from '../../kind/cells.ts'
 import { resource } from '../../kind/resource-definition.ts'
-import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
+import { forbidden, invalid } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dump } from '../../validation/go-dump.ts'
-import { dns1123Subdomain } from '../../validation/names.ts'
 import { diffValues } from '../../validation/unified-diff.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
-import { reject } from '../parts/messages.ts'
 import { newLabelOf, nodeTermWarnings } from '../parts/node-labels.ts'
-import { validateNodeSelector } from '../parts/node-selector.ts'
+import { type PersistentVolumeSpec, sources, validateVolumeSpec } from '../parts/persistent-volume-spec.ts'
 import { defaultVolumeSource } from '../parts/volume-defaults.ts'
-import {
-  accessModesText,
-  hostPathTypes,
-  orUnset,
-  validateAccessModes,
-  validatePositive,
-  validateVolumeMode,
-} from '../parts/volume-rules.ts'
+import { accessModesText, orUnset } from '../parts/volume-rules.ts'
 import { validateImmutable } from '../parts/workload.ts'
 
-type Spec = Wire<V1PersistentVolumeSpec>
+type Spec = PersistentVolumeSpec
 interface PersistentVolume {
   apiVersion?: string
   kind?: string
@@ -91,11 +82,11 @@ export const persistentvolume = resource<PersistentVolume>({
         if (!given && known) status.lastPhaseTransitionTime = known
       } else if (!given || given === known) status.lastPhaseTransitionTime = toTime(nowMs)
     },
-    validate: ({ spec }, errors) => validateSpec(spec, errors),
+    validate: ({ metadata, spec }, errors) => validateVolumeSpec(spec, metadata.name ?? '', errors),
     validateUpdate(object, old, errors, { subresource }) {
       if (subresource === 'status') return
       // Upstream looks at the whole spec twice.
-      for (let pass = 0; pass < 2; pass++) validateSpec(object.spec, errors)
+      for (let pass = 0; pass < 2; pass++) validateVolumeSpec(object.spec, object.metadata.name ?? '', errors)
       validateSpecUpdate(object.spec, old.spec, errors)
     },
     returnsDeletedObject: true,
@@ -107,104 +98,6 @@ export const persistentvolume = resource<PersistentVolume>({
     spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/data' } },
   },
 })
-
-/** Kinds of volumes, in the order in which upstream looks for them. */
-const sources = [
-  'hostPath',
-  'gcePersistentDisk',
-  'awsElasticBlockStore',
-  'glusterfs',
-  'flocker',
-  'nfs',
-  'rbd',
-  'quobyte',
-  'cephfs',
-  'iscsi',
-  'cinder',
-  'fc',
-  'flexVolume',
-  'azureFile',
-  'vsphereVolume',
-  'photonPersistentDisk',
-  'portworxVolume',
-  'azureDisk',
-  'scaleIO',
-  'local',
-  'storageos',
-  'csi',
-] as const
-const policies = ['Delete', 'Recycle', 'Retain']
-
-function validateSpec(spec: Spec, errors: FieldErrors): void {
-  if (!spec.accessModes?.length) errors.push(required('spec.accessModes'))
-  validateAccessModes(spec.accessModes ?? [], 'spec.accessModes', errors)
-  const capacity = spec.capacity ?? {}
-  const names = Object.keys(capacity)
-  if (names.length === 0) errors.push(required('spec.capacity'))
-  if (capacity.storage === undefined || names.length > 1)
-    errors.push(notSupported('spec.capacity', inOrder(spec.capacity), ['storage']))
-  for (const name of names) {
-    const quantity = capacity[name] ?? '0'
-    const at = `spec.capacity[${name}]`
-    if (isNegativeQuantity(quantity))
-      errors.push(invalid(at, quantityValue(quantity) || -1, 'must be a valid resource quantity'))
-    validatePositive(quantity, at, errors)
-  }
-  const policy = spec.persistentVolumeReclaimPolicy
-  if (policy && !policies.includes(policy))
-    errors.push(notSupported('spec.persistentVolumeReclaimPolicy', policy, policies))
-  validateNodeAffinity(spec, errors)
-  const [first, ...others] = sources.filter((name) => spec[name] !== undefined)
-  if (first) validateSource(spec, first, errors)
-  for (const name of others) {
-    if (name === 'flexVolume') validateSource(spec, name, errors)
-    else errors.push(forbidden(`spec.${shownAs[name] ?? name}`, 'may not specify more than 1 volume type'))
-  }
-  if (!first) errors.push(required('spec', 'must specify a volume type'))
-  if (spec.hostPath && /^\/+$/.test(spec.hostPath.path) && policy === 'Recycle')
-    errors.push(forbidden('spec.persistentVolumeReclaimPolicy', "may not be 'recycle' for a hostPath mount of '/'"))
-  if (spec.storageClassName)
-    reject(errors, 'spec.storageClassName', spec.storageClassName, dns1123Subdomain(spec.storageClassName))
-  validateVolumeMode(spec.volumeMode, 'spec.volumeMode', errors)
-  validateAttributesClass(spec, errors)
-}
-
-/** Returns a map as Go prints it. */
-const inOrder = (map: Record<string, string> | undefined): object | null =>
-  map ? Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1))) : null
-
-function validateAttributesClass({ volumeAttributesClassName: name, csi }: Spec, errors: FieldErrors): void {
-  if (name === undefined) return
-  const field = 'spec.volumeAttributesClassName'
-  if (name === '') errors.push(required(field, 'an empty string is disallowed'))
-  else reject(errors, field, name, dns1123Subdomain(name))
-  if (!csi) errors.push(required('spec.csi', 'has to be specified when using volumeAttributesClassName'))
-}
-
-function validateNodeAffinity({ nodeAffinity }: Spec, errors: FieldErrors): void {
-  if (!nodeAffinity) return
-  const field = 'spec.nodeAffinity.required'
-  if (!nodeAffinity.required) errors.push(required(field, 'must specify required node constraints'))
-  else validateNodeSelector(nodeAffinity.required, field, errors)
-}
-
-const shownAs: { [source: string]: string } = { cephfs: 'cephFS' }
-
-/** Of a volume's source; a second one is not looked at, but for upstream's exception, flexVolume. */
-function validateSource(spec: Spec, name: (typeof sources)[number], errors: FieldErrors): void {
-  const needed: { [source: string]: string[] } = {
-    hostPath: ['path'],
-    csi: ['driver', 'volumeHandle'],
-    local: ['path'],
-    flexVolume: ['driver'],
-  }
-  const source = spec[name] as unknown as Record<string, unknown>
-  for (const field of needed[name] ?? []) if (!source[field]) errors.push(required(`spec.${name}.${field}`))
-  if (spec.hostPath?.type !== undefined && name === 'hostPath' && !hostPathTypes.includes(spec.hostPath.type))
-    errors.push(notSupported('spec.hostPath.type', spec.hostPath.type, hostPathTypes))
-  if (name === 'local' && !spec.nodeAffinity)
-    errors.push(required('spec.nodeAffinity', 'Local volume requires node affinity'))
-}
 
 const SOURCE_CHANGED = 'spec.persistentvolumesource is immutable after creation'
 const goNames = new Set(sources.map((name) => name.toLowerCase()))
@@ -231,13 +124,16 @@ function validateSpecUpdate(spec: Spec, old: Spec, errors: FieldErrors): void {
     )
 }
 
-/** Returns the old affinity with the names that labels have today, where the new one has them. */
+/**
+ * Returns the old affinity with the names that labels have today, where the new one has them. Upstream looks the name up
+ * in a map of Go, where the name of any other label is empty.
+ */
 function withNewLabels({ nodeAffinity: old }: Spec, { nodeAffinity: asked }: Spec): Spec['nodeAffinity'] {
   const affinity = structuredClone(old)
   for (const [index, term] of (affinity?.required?.nodeSelectorTerms ?? []).entries()) {
     for (const [place, expression] of (term.matchExpressions ?? []).entries()) {
-      const key = asked?.required?.nodeSelectorTerms?.[index]?.matchExpressions?.[place]?.key
-      if (key !== undefined && newLabelOf(expression.key) === key) expression.key = key
+      const given = asked?.required?.nodeSelectorTerms?.[index]?.matchExpressions?.[place]
+      if (given && (newLabelOf(expression.key) ?? '') === (given.key ?? '')) expression.key = given.key
     }
   }
   return affinity

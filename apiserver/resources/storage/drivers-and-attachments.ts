@@ -19,6 +19,7 @@ import { deepEqual } from '../../values/deep-equal.ts'
 import { validateDriverName } from '../parts/driver-name.ts'
 import { NOT_NEGATIVE, reject, validateNotNegative } from '../parts/messages.ts'
 import { nodeLabelWarnings, nodeTermWarnings } from '../parts/node-labels.ts'
+import { validateInlineSpec } from '../parts/persistent-volume-spec.ts'
 import { plain } from '../parts/plain.ts'
 import { validateImmutable } from '../parts/workload.ts'
 
@@ -198,6 +199,7 @@ function validateCapacity(object: WithMeta<V1CSIStorageCapacity>, errors: FieldE
   if (capacity !== undefined && isNegativeQuantity(capacity)) errors.push(invalid('capacity', capacity, NOT_NEGATIVE))
 }
 
+const VOLUME_NAME = 'spec.source.persistentVolumeName'
 const ONE_SOURCE = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName'
 const volumeattachment = plain<WithMeta<V1VolumeAttachment>>({
   group,
@@ -284,10 +286,8 @@ function validateAttachment({ spec }: WithMeta<V1VolumeAttachment>, errors: Fiel
   const { persistentVolumeName: volume, inlineVolumeSpec } = spec.source
   if (volume === undefined && !inlineVolumeSpec) errors.push(required('spec.source', ONE_SOURCE))
   if (volume !== undefined && inlineVolumeSpec) errors.push(forbidden('spec.source', ONE_SOURCE))
-  else if (volume !== undefined) {
-    const field = 'spec.source.persistentVolumeName'
-    if (volume === '') errors.push(required(field, 'must specify non empty persistentVolumeName'))
-    reject(errors, field, volume, dns1123Subdomain(volume))
-  }
+  else if (volume === '') errors.push(required(VOLUME_NAME, 'must specify non empty persistentVolumeName'))
+  else if (inlineVolumeSpec) validateInlineSpec(inlineVolumeSpec, 'spec.source.inlineVolumeSpec', errors)
   reject(errors, 'spec.nodeName', spec.nodeName, dns1123Subdomain(spec.nodeName))
+  if (volume !== undefined) reject(errors, VOLUME_NAME, volume, dns1123Subdomain(volume))
 }

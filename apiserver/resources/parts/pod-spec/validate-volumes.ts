@@ -147,9 +147,15 @@ const rules: Rules = {
     }
     if (names.length > 0 && source.lun === undefined) {
       errors.push(required(`${path}.lun`, 'lun is required if targetWWNs is specified'))
-    }
+    } else if (names.length > 0 && source.lun !== undefined && (source.lun < 0 || source.lun > 255))
+      errors.push(invalid(`${path}.lun`, source.lun, between(0, 255)))
   },
-  flexVolume: needs('driver'),
+  flexVolume(source, path, errors) {
+    needs('driver')(source, path, errors)
+    for (const key of Object.keys(source.options ?? {}))
+      if (/(?:^|\.)(?:kubernetes|k8s)\.io$/i.test(key.replace(/\/.*/s, '')))
+        errors.push(invalid(`${path}.options[${key}]`, key, 'kubernetes.io and k8s.io namespaces are reserved'))
+  },
   configMap(source, path, errors) {
     needs('name')(source, path, errors)
     validateMode(source.defaultMode, `${path}.defaultMode`, errors)
@@ -332,6 +338,12 @@ export function validateVolumes(
 }
 const CREATED_CLAIM = 'must not reference a PVC that gets created for an ephemeral volume'
 
+/** Validates the members of one source, which a persistent volume may have as well. */
+export function validateVolumeSource(name: string, source: object, path: string, errors: FieldErrors): void {
+  const rule = rules[name as SourceName] as Rule<SourceName>
+  rule(source as never, path, errors)
+}
+
 function validateSources(volume: Volume, meta: ObjectMeta | undefined, path: string, errors: FieldErrors): void {
   let given = 0
   for (const name of Object.keys(rules) as SourceName[]) {
@@ -340,7 +352,7 @@ function validateSources(volume: Volume, meta: ObjectMeta | undefined, path: str
     given++
     if (given > 1)
       errors.push(forbidden(`${path}.${oddNames[name] ?? name}`, 'may not specify more than 1 volume type'))
-    else (rules[name] as Rule<SourceName>)(source as never, `${path}.${name}`, errors)
+    else validateVolumeSource(name, source, `${path}.${name}`, errors)
   }
   if (volume.ephemeral && meta?.name && volume.name) {
     const claim = `${meta.name}-${volume.name}`
