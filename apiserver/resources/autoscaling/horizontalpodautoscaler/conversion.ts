@@ -2,8 +2,11 @@
 import { parseExact, parseStored, toJson } from '../../../../shared/api/json/exact-json.ts'
 import type { KubeObject } from '../../../../shared/api/types.ts'
 import { encodeObject } from '../../../kind/encode-object.ts'
+import { dump } from '../../../validation/go-dump.ts'
+import { behaviorOf, conditionsOf } from './annotations.ts'
 import { defaultAutoscaler } from './defaults.ts'
-import type { Autoscaler, AutoscalerV1, Metric } from './types.ts'
+import type { Autoscaler, AutoscalerCondition, AutoscalerV1, Metric } from './types.ts'
+import { currentsOfV1, currentsOfV2, metricsOfV1, metricsOfV2 } from './v1-metrics.ts'
 
 const prefix = 'autoscaling.alpha.kubernetes.io/'
 const METRICS = `${prefix}metrics`
@@ -18,15 +21,15 @@ const isCpuShare = ({ resource }: Metric): boolean =>
 function toV1({ metadata, spec, status }: Autoscaler): AutoscalerV1 {
   const { metrics = [], behavior, ...rest } = spec ?? { maxReplicas: 0, scaleTargetRef: { kind: '', name: '' } }
   const cpu = metrics.find(isCpuShare)
-  const others = metrics.filter((metric) => metric !== cpu)
+  const others = metrics.filter((metric) => !isCpuShare(metric))
   const { conditions = [], currentMetrics, ...counts } = status ?? {}
-  const currentCpu = currentMetrics?.find(({ resource }) => resource?.name === 'cpu')?.resource?.current
-  const currentOthers = (currentMetrics ?? []).filter(({ resource }) => resource?.name !== 'cpu')
+  const currentCpu = currentMetrics?.findLast(({ resource }) => resource?.name === 'cpu')?.resource?.current
   const kept: [string, unknown][] = [
-    [METRICS, others.length > 0 ? others : undefined],
-    [BEHAVIOR, behavior],
-    [CONDITIONS, conditions.length > 0 ? conditions : undefined],
-    [CURRENT_METRICS, currentOthers.length > 0 ? currentOthers : undefined],
+    [METRICS, others.length > 0 ? metricsOfV1(others) : undefined],
+    // Upstream writes the fields as Go calls them, and its conditions always have a time.
+    [BEHAVIOR, behavior && dump('io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerBehavior', behavior)],
+    [CONDITIONS, conditions.length > 0 ? conditions.map(withTime) : undefined],
+    [CURRENT_METRICS, currentMetrics?.length ? currentsOfV1(currentMetrics) : undefined],
   ]
   const texts = kept.filter(([, value]) => value !== undefined).map(([key, value]) => [key, toJson(value)])
   const all = { ...metadata.annotations, ...Object.fromEntries(texts) }
@@ -62,17 +65,13 @@ export function toV2({ metadata, spec, status }: AutoscalerV1): Autoscaler {
             resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: cpu } },
           },
         ]),
-    ...((parsed(own[METRICS]) as Metric[] | undefined) ?? []),
   ]
-  const behavior = parsed(own[BEHAVIOR]) as NonNullable<Autoscaler['spec']>['behavior']
-  const conditions = parsed(own[CONDITIONS]) as NonNullable<Autoscaler['status']>['conditions']
-  const currentOthers = (parsed(own[CURRENT_METRICS]) as object[] | undefined) ?? []
-  const currentMetrics = [
-    ...(currentCpu === undefined
-      ? []
-      : [{ type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: currentCpu } } }]),
-    ...currentOthers,
-  ]
+  // Upstream puts the share of CPU behind the others.
+  metrics.unshift(...(parsed(own[METRICS], metricsOfV2) ?? []))
+  const behavior = parsed(own[BEHAVIOR], behaviorOf)
+  const conditions = parsed(own[CONDITIONS], conditionsOf)
+  const ofCpu = { type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: currentCpu } } }
+  const currentMetrics = parsed(own[CURRENT_METRICS], currentsOfV2) ?? (currentCpu === undefined ? [] : [ofCpu])
   const converted: Autoscaler = {
     metadata: { ...metadata, annotations: Object.keys(others).length > 0 ? others : undefined },
     spec: { ...rest, ...(metrics.length > 0 && { metrics }), ...(behavior && { behavior }) },
@@ -89,15 +88,30 @@ export function toV2({ metadata, spec, status }: AutoscalerV1): Autoscaler {
   return converted
 }
 
-/** Clients may write anything into an annotation. */
-function parsed(text: string | undefined): unknown {
+/** Gives an object of v1 what a conversion gives it: the default share of CPU, and of its annotations what makes sense. */
+export function settleV1(object: AutoscalerV1): void {
+  const { metadata, spec } = toV1(toV2(object))
+  if (object.spec) object.spec.targetCPUUtilizationPercentage = spec?.targetCPUUtilizationPercentage
+  if (metadata.annotations) object.metadata.annotations = metadata.annotations
+  else delete object.metadata.annotations
+}
+
+/** Returns what an annotation holds; undefined if it is not there or makes no sense, as clients may write anything. */
+function parsed<T>(text: string | undefined, read: (value: unknown) => T): T | undefined {
   if (text === undefined) return undefined
   try {
-    return parseExact(text)
+    return read(parseExact(text))
   } catch {
     return undefined
   }
 }
+
+const withTime = ({ type, status, lastTransitionTime, ...rest }: AutoscalerCondition) => ({
+  type,
+  status,
+  lastTransitionTime: lastTransitionTime ?? null,
+  ...rest,
+})
 
 /** Parts of objects, as field management passes them around, may lack their metadata. */
 const complete = (object: KubeObject): KubeObject => ({ ...object, metadata: object.metadata ?? {} })
@@ -105,6 +119,15 @@ export const asV1 = (object: KubeObject): KubeObject =>
   toV1(complete(object) as unknown as Autoscaler) as unknown as KubeObject
 export const asV2 = (object: KubeObject): KubeObject =>
   toV2(complete(object) as unknown as AutoscalerV1) as unknown as KubeObject
+
+/** Only a write of the status changes what annotations say of it: others keep what the old object says, if there is one. */
+export function keepStatusAnnotations({ metadata }: AutoscalerV1, old?: AutoscalerV1): void {
+  for (const key of [CONDITIONS, CURRENT_METRICS]) {
+    const kept = old?.metadata.annotations?.[key]
+    if (kept !== undefined) metadata.annotations = { ...metadata.annotations, [key]: kept }
+    else delete metadata.annotations?.[key]
+  }
+}
 
 export const v1Conversion = {
   present: ({ value }: { value: string }): string =>

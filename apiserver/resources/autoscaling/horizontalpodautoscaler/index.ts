@@ -3,7 +3,7 @@ import { age, ageColumn, column, nameColumn } from '../../../kind/cells.ts'
 import type { ResourceDefinition } from '../../../kind/resource-definition.ts'
 import { zeroOf } from '../../../validation/decoder.ts'
 import { plain } from '../../parts/plain.ts'
-import { asV1, asV2, toV2, v1Conversion } from './conversion.ts'
+import { asV1, asV2, keepStatusAnnotations, settleV1, toV2, v1Conversion } from './conversion.ts'
 import { defaultAutoscaler } from './defaults.ts'
 import type { Autoscaler, AutoscalerV1, Metric } from './types.ts'
 import { validateAutoscaler } from './validate.ts'
@@ -47,11 +47,18 @@ const v1 = plain<AutoscalerV1>({
   ...names,
   cells: (object, nowMs) => cells(toV2(object), nowMs),
   strategy: {
-    applyDefaults({ spec }) {
-      if (spec) spec.minReplicas ??= 1
+    applyDefaults(object) {
+      const { spec } = object
+      if (!spec) return
+      spec.minReplicas ??= 1
+      settleV1(object)
     },
     prepareForCreate(object) {
       object.status = zeroOf('io.k8s.api.autoscaling.v1.HorizontalPodAutoscalerStatus')
+      keepStatusAnnotations(object)
+    },
+    prepareForUpdate(object, old, { subresource }) {
+      if (!subresource) keepStatusAnnotations(object, old)
     },
     validate: (object, errors) => validateAutoscaler(toV2(object), errors),
     validateUpdate(object, old, errors, { subresource }) {

@@ -19,3 +19,4 @@ export interface AutoscalerV1 {
   spec?: Wire<V1HorizontalPodAutoscalerSpec>
   status?: Partial<Wire<V1HorizontalPodAutoscalerStatus>>
 }
+export type AutoscalerCondition = NonNullable<NonNullable<Autoscaler['status']>['conditions']>[number]
