@@ -52,6 +52,7 @@ deduced.map = { atomic: false, fields: new Map(), element: deduced }
 
 /** Data that only its reader knows is owned as a whole. */
 const rawExtension = 'io.k8s.apimachinery.pkg.runtime.RawExtension'
+const quantity = 'io.k8s.apimachinery.pkg.api.resource.Quantity'
 
 const scalars: Record<string, Scalar> = { integer: 'numeric', number: 'numeric', boolean: 'boolean' }
 
@@ -77,7 +78,8 @@ export class TypeCompiler {
   compile(schema: OpenApiSchema, name = '', preserves = false): Type {
     const reference = referredSchema(schema)
     if (reference) return this.#override(this.named(reference), schema)
-    if (schema.oneOf || schema['x-kubernetes-int-or-string']) return { scalar: 'untyped' }
+    // Other values of several types, such as a number or text, have no type in a real server's schema.
+    if (name === quantity) return { scalar: 'untyped' }
     switch (schema.type) {
       case 'object':
         return { map: this.#map(schema, name, preserves) }
