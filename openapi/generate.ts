@@ -107,7 +107,6 @@ export function generate(): Generated {
     schemas[type]!.properties![field]!.allOf = [{ $ref: schemaRef(by) }]
     const goField = goTypes[type]!.find(([json]) => json === field)!
     goField[2] = `*@${by}`
-    goField[3] = `v1.${by.split('.').at(-1)}`
   }
 
   const types: Record<string, TypeField[]> = {}

@@ -98,6 +98,9 @@ function valueType(shape: string, goType: string): ValueType {
   return { kind: kinds[shape] ?? (shape as FieldKind), pointer: false, goType }
 }
 
+/** Types of this project that stand for one of Kubernetes', whose name errors tell. */
+const stoodFor = new Map([['io.k8s.api.core.v1.PreStopHandler', 'io.k8s.api.core.v1.LifecycleHandler']])
+
 function compile(name: string, table: Row[]): StructType {
   const fields = table.map(([json, path, shape, goType, omit, go]): Field => {
     const type = valueType(shape, goType)
@@ -115,7 +118,7 @@ function compile(name: string, table: Row[]): StructType {
   })
   return {
     name,
-    goName: name.split('.').at(-1) ?? name,
+    goName: (stoodFor.get(name) ?? name).split('.').at(-1) ?? name,
     fields,
     byName: new Map(fields.map((field) => [field.name, field])),
     always: fields.filter((field) => field.always),

@@ -8,9 +8,9 @@ const PERCENT =
   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
 const isPercent = (text: string): boolean => /^[0-9]+%$/.test(text)
 
-/** The number of either form: of `25%` it is 25. */
+/** The number of either form: of `25%` it is 25, and of the text `5`, which is refused elsewhere, 5. */
 export const numberOf = (value: IntOrPercent | undefined): number =>
-  typeof value === 'number' ? value : isPercent(value ?? '') ? Number.parseInt(value ?? '', 10) : 0
+  typeof value === 'number' ? value : /^(?:[+-]?\d+|\d+%)$/.test(value ?? '') ? Number.parseInt(value ?? '', 10) : 0
 
 export function validateIntOrPercent(value: IntOrPercent | undefined, field: string, errors: FieldErrors): void {
   if (typeof value === 'string') {

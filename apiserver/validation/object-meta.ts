@@ -83,6 +83,16 @@ export function validateObjectMeta(
   if (!options.unqualifiedFinalizers) validateFinalizerDomains(meta.finalizers, field('finalizers'), errors)
 }
 
+/** Returns the reference as Go prints it: its fields in their order. */
+const inOrder = ({ apiVersion, kind, name, uid, ...rest }: NonNullable<ObjectMeta['ownerReferences']>[number]) => ({
+  apiVersion,
+  kind,
+  name,
+  uid,
+  ...(rest.controller !== undefined && { controller: rest.controller }),
+  ...(rest.blockOwnerDeletion !== undefined && { blockOwnerDeletion: rest.blockOwnerDeletion }),
+})
+
 /** Kinds that come and go too fast to own anything. */
 const bannedOwners = new Set(['/v1, Kind=Event'])
 
@@ -99,7 +109,7 @@ function validateOwnerReferences(meta: ObjectMeta, field: string, errors: FieldE
     }
     const ownerKind = `${group}/${version}, Kind=${owner.kind}`
     if (bannedOwners.has(ownerKind)) {
-      errors.push(invalid(field, owner, `${ownerKind} is disallowed from being an owner`))
+      errors.push(invalid(field, inOrder(owner), `${ownerKind} is disallowed from being an owner`))
     }
     const shown = `${owner.kind}/${owner.name}`
     if (owner.controller) {
@@ -107,7 +117,7 @@ function validateOwnerReferences(meta: ObjectMeta, field: string, errors: FieldE
         errors.push(
           invalid(
             field,
-            meta.ownerReferences,
+            meta.ownerReferences?.map(inOrder),
             `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${shown}`,
           ),
         )

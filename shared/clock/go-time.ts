@@ -67,4 +67,10 @@ function outOfRange([year = 0, month = 0, day = 0, hour = 0, minute = 0, second 
   return day < 1 || day > days ? 'day' : undefined
 }
 
-const quote = (text: string) => JSON.stringify(text)
+/** Returns the text as Go's package time quotes it: other bytes than those of ASCII are escaped. */
+const quote = (text: string): string =>
+  `"${Buffer.from(text)
+    .toString('latin1')
+    .replaceAll(/["\\]/g, '\\$&')
+    .replaceAll(/[^ -\x7f]/g, hex)}"`
+const hex = (byte: string): string => `\\x${byte.charCodeAt(0).toString(16).padStart(2, '0')}`

@@ -94,7 +94,7 @@ export function patched(
 }
 
 const reasonOf = ({ message }: StatusError): string =>
-  message.replace(/^\S+ in version "[^"]*" cannot be handled as a \S+: /, '')
+  message.replace(/^.*? in version "[^"]*" cannot be handled as a \S+: /s, '')
 
 /** Returns the first mistake in the order of the quoted text, whose keys are not in the order of the object's. */
 function firstMistake(definition: ResourceDefinition, text: string): string | undefined {

@@ -20,6 +20,8 @@ export const selfSubjectRulesReview = review<SelfSubjectRulesReview>((object, { 
     if ('error' in granted) errors.push(granted.error)
     else rules.push(granted.rule)
   }
+  // Upstream answers with a new object.
+  object.metadata = {}
   object.spec = {}
   object.status = {
     resourceRules: rules.filter(({ resources }) => resources?.length).map(resourceRule),

@@ -155,8 +155,8 @@ function validateUpdateStrategy(strategy: NonNullable<Spec['updateStrategy']>, e
   const hasUnavailable = numberOf(maxUnavailable) !== 0
   const hasSurge = numberOf(maxSurge) !== 0
   validateIntOrPercent(maxUnavailable, `${at}.maxUnavailable`, errors)
-  validateNotMoreThanAll(maxUnavailable, `${at}.maxUnavailable`, errors)
   validateIntOrPercent(maxSurge, `${at}.maxSurge`, errors)
+  validateNotMoreThanAll(maxUnavailable, `${at}.maxUnavailable`, errors)
   validateNotMoreThanAll(maxSurge, `${at}.maxSurge`, errors)
   if (hasUnavailable && hasSurge)
     errors.push(invalid(`${at}.maxSurge`, maxSurge, 'may not be set when maxUnavailable is non-zero'))

@@ -161,11 +161,8 @@ function validateSpec(spec: Spec, errors: FieldErrors, old?: Spec): void {
 /** The template as its pods will be: each claim is a volume, before any of that name that the template has itself. */
 function withClaims({ template, volumeClaimTemplates = [] }: Spec): Spec['template'] {
   if (volumeClaimTemplates.length === 0 || !template.spec) return template
-  const claims = volumeClaimTemplates.map(({ metadata }) => ({
-    name: metadata.name ?? '',
-    persistentVolumeClaim: { claimName: metadata.name ?? '' },
-  }))
-  const claimed = new Set(claims.map(({ name }) => name))
+  const claimed = new Set(volumeClaimTemplates.map(({ metadata }) => metadata.name ?? ''))
+  const claims = [...claimed].map((name) => ({ name, persistentVolumeClaim: { claimName: name } }))
   const others = (template.spec.volumes ?? []).filter(({ name }) => !claimed.has(name))
   return { ...template, spec: { ...template.spec, volumes: [...others, ...claims] } }
 }

@@ -26,6 +26,8 @@ const review = (
     example: { metadata: {}, ...(spec && { spec }) },
   }),
   virtual: true,
+  // It may be about a namespace that is not there.
+  outlivesNamespace: true,
 })
 
 const mayListPods = { resourceAttributes: { namespace: 'default', verb: 'list', resource: 'pods' } }

@@ -67,7 +67,7 @@ function validate(object: Namespace, errors: FieldErrors): void {
 function validateFinalizers({ spec }: Namespace, field: (index: number) => string, errors: FieldErrors): void {
   for (const [index, finalizer] of (spec?.finalizers ?? []).entries()) {
     const messages = qualifiedName(finalizer)
-    if (messages.length === 0 && !isQualifiedFinalizer(finalizer)) messages.push(NOT_QUALIFIED_FINALIZER)
+    if (!finalizer.includes('/') && !isQualifiedFinalizer(finalizer)) messages.push(NOT_QUALIFIED_FINALIZER)
     for (const message of messages) errors.push(invalid(field(index), finalizer, message))
   }
 }

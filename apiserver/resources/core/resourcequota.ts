@@ -8,7 +8,6 @@ import { qualifiedName } from '../../validation/names.ts'
 import { counted } from '../parts/counted-resources.ts'
 import { NOT_NEGATIVE, reject } from '../parts/messages.ts'
 import { plain } from '../parts/plain.ts'
-import { validateImmutable } from '../parts/workload.ts'
 
 type Spec = Wire<V1ResourceQuotaSpec>
 interface ResourceQuota {
@@ -45,7 +44,8 @@ export const resourcequota = plain<ResourceQuota>({
     validateUpdate({ spec }, old, errors, { subresource }) {
       if (subresource === 'status') return
       validate(spec, errors)
-      validateImmutable([...(spec?.scopes ?? [])].sort(), [...(old.spec?.scopes ?? [])].sort(), 'spec.scopes', errors)
+      if (new Set(spec?.scopes).symmetricDifference(new Set(old.spec?.scopes)).size > 0)
+        errors.push(invalid('spec.scopes', spec?.scopes ?? null, 'field is immutable'))
     },
     warnings: ({ spec }, old) => (old ? [] : warnings(spec?.hard ?? {})),
     returnsDeletedObject: true,
@@ -108,7 +108,7 @@ function validate(spec: Spec | undefined, errors: FieldErrors): void {
     }
     const quantity = hard[name] ?? '0'
     if (isNegativeQuantity(quantity)) errors.push(invalid(at, quantity, NOT_NEGATIVE))
-    if ((counted.has(name) || name.startsWith('count/')) && !/^\d+[kMGTPE]?i?$/.test(quantity))
+    if ((counted.has(name) || name.startsWith('count/')) && !/^-?\d+[kMGTPE]?i?$/.test(quantity))
       errors.push(invalid(at, quantity, 'must be an integer'))
   }
   const given = spec?.scopes ?? []

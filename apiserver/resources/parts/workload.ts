@@ -149,18 +149,18 @@ export function validateSelector(selector: LabelSelector | undefined, kind: stri
   }
   validateLabelSelector(selector, 'spec.selector', errors)
   if (isEmptySelector(selector)) {
-    errors.push(invalid('spec.selector', selector, `empty selector is invalid for ${kind}`))
+    errors.push(invalid('spec.selector', shownSelector(selector), `empty selector is invalid for ${kind}`))
   }
 }
 
-/** In the order of Go's fields. */
-const shownSelector = ({ matchLabels, matchExpressions }: LabelSelector = {}) => ({
-  ...(matchLabels && { matchLabels: Object.fromEntries(Object.entries(matchLabels).sort()) }),
-  ...(matchExpressions && {
+/** A selector as Go prints it: its fields in their order, maps by their keys, and nothing that is empty. */
+export const shownSelector = ({ matchLabels = {}, matchExpressions }: LabelSelector = {}) => ({
+  ...(Object.keys(matchLabels).length > 0 && { matchLabels: Object.fromEntries(Object.entries(matchLabels).sort()) }),
+  ...(matchExpressions?.length && {
     matchExpressions: matchExpressions.map(({ key, operator, values }) => ({
       key,
       operator,
-      ...(values && { values }),
+      ...(values?.length && { values }),
     })),
   }),
 })

@@ -7,6 +7,7 @@ import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dump } from '../../validation/go-dump.ts'
 import { validateIntOrPercent, validateNotMoreThanAll } from '../../validation/int-or-percent.ts'
 import { type LabelSelector, validateLabelSelector } from '../../validation/label-selector.ts'
+import { pathSegmentName } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { validateConditions } from '../parts/conditions.ts'
 import { validateNotNegative } from '../parts/messages.ts'
@@ -49,8 +50,8 @@ export const poddisruptionbudget = resource<PodDisruptionBudget>({
   ],
   subresources: { status: true },
   strategy: {
-    // Upstream looks at nothing of its metadata.
-    validateName: () => [],
+    // Upstream looks at nothing else of its metadata.
+    validateName: pathSegmentName,
     unqualifiedFinalizers: true,
     prepareForCreate(object) {
       object.status = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 }

@@ -9,7 +9,7 @@ import { dns1123Label } from '../../../validation/names.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
 import { CONTROLLER_UID, JOB_NAME, type Job, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME } from '../../parts/job-spec/job.ts'
 import { validateJobSpec } from '../../parts/job-spec/validate-spec.ts'
-import { notSelected, validateImmutable } from '../../parts/workload.ts'
+import { notSelected, shownSelector, validateImmutable, validateLastingSelector } from '../../parts/workload.ts'
 
 export function validateJob(job: Job, errors: FieldErrors): void {
   validateGeneratedSelector(job, errors)
@@ -28,13 +28,6 @@ const matches = (selector: LabelSelector | undefined, labels: Record<string, str
   const requirements = fromSelectorObject(selector)
   return requirements !== undefined && matchesLabels(requirements, labels)
 }
-
-/** As a real server prints it: maps by their keys. */
-const inOrder = (selector: LabelSelector | undefined): LabelSelector | undefined =>
-  selector?.matchLabels && {
-    ...selector,
-    matchLabels: Object.fromEntries(Object.entries(selector.matchLabels).sort(([a], [b]) => (a < b ? -1 : 1))),
-  }
 
 function validateSpec({ spec }: Job, errors: FieldErrors): void {
   validateJobSpec(spec, 'spec', errors)
@@ -60,7 +53,7 @@ function validateGeneratedSelector({ metadata, spec }: Job, errors: FieldErrors)
     else if (labels[key] !== value) errors.push(invalid(field, labels, `must be '${value}'`))
   }
   if (matches(spec.selector, expected) === false)
-    errors.push(invalid('spec.selector', inOrder(spec.selector), '`selector` not auto-generated'))
+    errors.push(invalid('spec.selector', shownSelector(spec.selector), '`selector` not auto-generated'))
 }
 
 export function validateJobUpdate(job: Job, old: Job, errors: FieldErrors): void {
@@ -68,7 +61,7 @@ export function validateJobUpdate(job: Job, old: Job, errors: FieldErrors): void
   validateSpec(job, errors)
   const { spec } = job
   validateCompletions(job, old, errors)
-  validateImmutable(inOrder(spec.selector), inOrder(old.spec.selector), 'spec.selector', errors)
+  validateLastingSelector(spec, old.spec, errors)
   validateTemplateUpdate(job, old, errors)
   validateImmutable(spec.completionMode, old.spec.completionMode, 'spec.completionMode', errors)
   validateImmutablePart('podFailurePolicy', 'PodFailurePolicy', job, old, errors)

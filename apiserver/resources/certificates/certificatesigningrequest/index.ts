@@ -3,6 +3,7 @@ import type { WithMeta } from '../../../../shared/api/types.ts'
 import { toTime } from '../../../../shared/clock/timestamp.ts'
 import { age, ageColumn, column, humanDuration, nameColumn } from '../../../kind/cells.ts'
 import type { User } from '../../../kind/user.ts'
+import { pathSegmentName } from '../../../validation/names.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
 import { plain } from '../../parts/plain.ts'
 import { validateCertificate, validateConditions, validateConditionsUpdate, validateRequest } from './validate.ts'
@@ -37,7 +38,7 @@ export const certificatesigningrequest = plain<CertificateSigningRequest>({
   resetFields: { '': ['spec'], status: ['status.conditions'], approval: ['status.certificate'] },
   extraSubresources: [{ name: 'approval', kind: 'CertificateSigningRequest', verbs: ['get', 'patch', 'update'] }],
   strategy: {
-    validateName: () => [],
+    validateName: pathSegmentName,
     prepareForCreate(object, { user }) {
       const { name = '', uid, groups = [], extra } = user ?? {}
       object.spec.username = name || undefined

@@ -3,7 +3,7 @@ import { age, column, nameColumn, wide } from '../../../kind/cells.ts'
 import { type ResourceDefinition, resource } from '../../../kind/resource-definition.ts'
 import { invalid, required } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
-import { qualifiedName } from '../../../validation/names.ts'
+import { pathSegmentName, qualifiedName } from '../../../validation/names.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
 import { plain } from '../../parts/plain.ts'
 import { validateImmutable } from '../../parts/workload.ts'
@@ -47,7 +47,7 @@ export const event = resource<Event>({
     type: ({ type }) => type ?? '',
   },
   strategy: {
-    validateName: () => [],
+    validateName: pathSegmentName,
     unqualifiedFinalizers: true,
     validate,
     validateUpdate: (object, _old, errors) => validate(object, errors),
@@ -192,6 +192,8 @@ const lasting = [
   'firstTimestamp',
   'lastTimestamp',
   'count',
+  // Upstream looks at the reason twice.
+  'reason',
   'type',
   'eventTime',
   'action',

@@ -15,6 +15,7 @@ import {
 import { podWarnings, statusWarnings } from '../../parts/pod-spec/warnings.ts'
 import { podCells, podColumns, podRowConditions } from './cells.ts'
 import { gracePeriodSeconds } from './graceful-delete.ts'
+import { keepObservedGenerations } from './observed-generation.ts'
 import { qosClass } from './qos.ts'
 import { takeResources, validateResize } from './resize.ts'
 import {
@@ -106,6 +107,7 @@ export const pod = resource<Pod>({
         object.metadata.ownerReferences = old.metadata.ownerReferences
         object.metadata.deletionTimestamp = old.metadata.deletionTimestamp
         if (object.status && !object.status.qosClass) object.status.qosClass = old.status?.qosClass
+        keepObservedGenerations(object, old)
       }
       if (object.spec === old.spec) return
       if (!Object.isFrozen(old.spec) || !deepEqual(object.spec, old.spec)) object.spec = specs.of(object.spec)
