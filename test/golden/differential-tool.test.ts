@@ -75,7 +75,14 @@ t.test('the slowest answers are named', async (t) => {
   await asked[1]
   slow.resolve()
   await asked[0]
-  t.match(slowest.text(), /^slowest answers of ours: \d+ ms GET \/slow, \d+ ms GET \/fast$/)
+  t.match(slowest.text(), /^slowest answers of ours \(0 of 2 above 1 s\): \d+ ms GET \/slow, \d+ ms GET \/fast$/)
+})
+
+t.test('the wait for a revision to come is not among the slowest answers', async (t) => {
+  const slowest = new Slowest('ours')
+  const server: Server = { ...answering({}), send: async () => ({ status: 504, body: {}, warnings: [] }) }
+  await slowest.timed(server).send({ method: 'GET', path: '/a', headers: {} })
+  t.equal(slowest.text(), 'slowest answers of ours (0 of 0 above 1 s): ')
 })
 
 t.test('a value that a step saves is filled into later ones', async (t) => {
