@@ -161,7 +161,8 @@ t.test('roles', async (t) => {
     t.strictSame((await review('SelfSubjectAccessReview', pods('delete'))).status, { allowed: true })
     t.equal((await review('SubjectAccessReview', { ...pods('list'), user: 'jane' })).status.allowed, true)
     t.equal((await review('SubjectAccessReview', pods('list'))).code, 422, 'without a subject')
-    const { status } = await review('SelfSubjectRulesReview', { namespace: 'default' }, as('jane'))
+    const { status, metadata } = await review('SelfSubjectRulesReview', { namespace: 'default' }, as('jane'))
+    t.strictSame(metadata, {}, 'a new object answers, which nobody owns')
     t.match(status.resourceRules, [
       { resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'] },
       { resources: ['selfsubjectreviews'] },
