@@ -63,7 +63,7 @@ export async function watch(api: ApiContext, { exchange, definition, target }: R
   await watch.run()
 }
 
-/** Waits for the revision that initial events must have. Returns the error that the watch ends with if it does not come. */
+/** Waits for the revision that initial events must have. Returns the error that ends the watch if it does not come. */
 async function refusalOfRevision(api: ApiContext, cache: WatchCache, text: string): Promise<StatusError | undefined> {
   const revision = Number(text)
   try {

@@ -125,8 +125,8 @@ function validateSpecUpdate(spec: Spec, old: Spec, errors: FieldErrors): void {
 }
 
 /**
- * Returns the old affinity with the names that labels have today, where the new one has them. Upstream looks the name up
- * in a map of Go, where the name of any other label is empty.
+ * Returns the old affinity with the names that labels have today, where the new one has them. Upstream looks the name
+ * up in a map of Go, where the name of any other label is empty.
  */
 function withNewLabels({ nodeAffinity: old }: Spec, { nodeAffinity: asked }: Spec): Spec['nodeAffinity'] {
   const affinity = structuredClone(old)

@@ -88,7 +88,7 @@ export function toV2({ metadata, spec, status }: AutoscalerV1): Autoscaler {
   return converted
 }
 
-/** Gives an object of v1 what a conversion gives it: the default share of CPU, and of its annotations what makes sense. */
+/** Gives an object of v1 what a conversion leaves: the default share of CPU, and the annotations that make sense. */
 export function settleV1(object: AutoscalerV1): void {
   const { metadata, spec } = toV1(toV2(object))
   if (object.spec) object.spec.targetCPUUtilizationPercentage = spec?.targetCPUUtilizationPercentage
@@ -120,7 +120,7 @@ export const asV1 = (object: KubeObject): KubeObject =>
 export const asV2 = (object: KubeObject): KubeObject =>
   toV2(complete(object) as unknown as AutoscalerV1) as unknown as KubeObject
 
-/** Only a write of the status changes what annotations say of it: others keep what the old object says, if there is one. */
+/** Keeps what annotations of the old object say of its status, which a write of the object does not change. */
 export function keepStatusAnnotations({ metadata }: AutoscalerV1, old?: AutoscalerV1): void {
   for (const key of [CONDITIONS, CURRENT_METRICS]) {
     const kept = old?.metadata.annotations?.[key]
