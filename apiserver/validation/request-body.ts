@@ -1,7 +1,7 @@
 /** What a write's body must be before it is looked at as an object: JSON, and of the kind that the endpoint takes. */
 
 import { knownGroupVersions } from '../../openapi/options.ts'
-import { hasStructType } from '../../openapi/types.ts'
+import { hasStructType, structType } from '../../openapi/types.ts'
 import { apiVersionOf } from '../../shared/api/api-version.ts'
 import { parseExact, parseFractions, toJson } from '../../shared/api/json/exact-json.ts'
 import type { StatusError } from '../../shared/api/status/status-error.ts'
@@ -160,7 +160,13 @@ function checkCustomType(expected: Expected, body: Record<string, unknown>, sour
 }
 
 const unregistered = (found: { group: string; version: string; kind: string }): string =>
-  `no kind "${found.kind}" is registered for version "${apiVersionOf(found)}" in scheme "pkg/runtime/scheme.go:111"`
+  `no kind ${toJson(found.kind)} is registered for version "${apiVersionOf(found)}" in scheme "pkg/runtime/scheme.go:111"`
+
+/** Returns whether a type is a kind of its own, and not a part of one, e.g. `ApplyConfiguration`. */
+const isKind = (schema: string): boolean => {
+  const { byName } = structType(schema)
+  return byName.has('kind') && byName.has('metadata')
+}
 
 /** A body of another kind is read as its own kind first, then refused. */
 function otherKind(
@@ -170,7 +176,7 @@ function otherKind(
   maxValues?: number,
 ): string {
   const schema = `io.k8s.api.${packageOf(found.group)}.${found.version}.${found.kind}`
-  const known = hasStructType(schema)
+  const known = hasStructType(schema) && isKind(schema)
   if (!known && found.kind !== 'List') {
     return unregistered(found)
   }

@@ -5,7 +5,7 @@ import type { ObjectMeta, Wire } from '../../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { qualifiedName } from '../../validation/names.ts'
-import { validateContainerResourceName } from '../parts/container-resource-names.ts'
+import { validateContainerResourceName, validateResourceName } from '../parts/container-resource-names.ts'
 import { reject } from '../parts/messages.ts'
 import { plain } from '../parts/plain.ts'
 
@@ -74,10 +74,10 @@ const isOfContainers = ({ type }: Limit): boolean => type === 'Pod' || type === 
 
 function validateLimit(limit: Limit, at: string, errors: FieldErrors): void {
   const { max = {}, min = {}, maxLimitRequestRatio: ratios = {} } = limit
+  const validateName = isOfContainers(limit) ? validateContainerResourceName : validateResourceName
   const validateNames = (...fields: ('max' | 'min' | 'default' | 'defaultRequest' | 'maxLimitRequestRatio')[]) => {
     for (const field of fields)
-      for (const name of Object.keys(limit[field] ?? {}))
-        if (isOfContainers(limit)) validateContainerResourceName(name, `${at}.${field}[${name}]`, errors)
+      for (const name of Object.keys(limit[field] ?? {})) validateName(name, `${at}.${field}[${name}]`, errors)
   }
   validateNames('max', 'min')
   const isPod = limit.type === 'Pod'

@@ -5,7 +5,7 @@ import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import { duplicate, invalid, notSupported, required, tooMany } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { addressProblems, canonicalAddress } from '../../validation/ip.ts'
-import { dns1123Label, dns1123Subdomain, qualifiedName } from '../../validation/names.ts'
+import { dns1123Label, dns1123Subdomain, labelValueMessages, qualifiedName } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { reject } from '../parts/messages.ts'
 import { contentChanged, plain } from '../parts/plain.ts'
@@ -95,7 +95,7 @@ function validateEndpoint(
   at: string,
   errors: FieldErrors,
 ): void {
-  const { addresses, nodeName, hostname } = endpoint
+  const { addresses, nodeName, hostname, hints } = endpoint
   const list = addresses ?? []
   if (list.length === 0) errors.push(required(`${at}.addresses`, 'must contain at least 1 address'))
   else if (list.length > MAX_ADDRESSES) errors.push(tooMany(`${at}.addresses`, list.length, MAX_ADDRESSES))
@@ -113,6 +113,31 @@ function validateEndpoint(
   }
   if (nodeName !== undefined) reject(errors, `${at}.nodeName`, nodeName, dns1123Subdomain(nodeName))
   if (hostname !== undefined) reject(errors, `${at}.hostname`, hostname, dns1123Label(hostname))
+  if (!hints) return
+  const isRight = validateHints(hints.forZones ?? [], labelValueMessages, `${at}.hints.forZones`, errors)
+  if (isRight) validateHints(hints.forNodes ?? [], dns1123Subdomain, `${at}.hints.forNodes`, errors)
+}
+
+const MAX_HINTS = 8
+/** Validates the names that an endpoint is for. Returns false if they are too many to be looked at. */
+function validateHints(
+  hints: readonly { name: string }[],
+  problemsOf: (name: string) => string[],
+  at: string,
+  errors: FieldErrors,
+): boolean {
+  if (hints.length > MAX_HINTS) {
+    errors.push(tooMany(at, hints.length, MAX_HINTS))
+    return false
+  }
+  const seen = new Set<string>()
+  for (const [index, { name = '' }] of hints.entries()) {
+    const field = `${at}[${index}].name`
+    if (seen.has(name)) errors.push(duplicate(field, name))
+    seen.add(name)
+    reject(errors, field, name, problemsOf(name))
+  }
+  return true
 }
 
 /** Those of a slice of IPv6 are in canonical form as well. */

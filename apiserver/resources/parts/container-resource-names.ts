@@ -31,17 +31,19 @@ export const isExtended = (name: string) =>
   !isNative(name) && !name.startsWith('requests.') && qualifiedName(`requests.${name}`).length === 0
 export const canOvercommit = (name: string) => isNative(name) && !isHugePage(name)
 
+export function validateResourceName(name: string, field: string, errors: FieldErrors): void {
+  const messages = qualifiedName(name)
+  reject(errors, field, name, messages)
+  if (messages.length === 0 && !name.includes('/') && !standardAnywhere.has(name) && !isHugePage(name))
+    errors.push(invalid(field, name, 'must be a standard resource type or fully qualified'))
+}
+
 export function validateContainerResourceName(name: string, field: string, errors: FieldErrors): void {
   if (standard.has(name)) return
-  reject(errors, field, name, qualifiedName(name))
+  validateResourceName(name, field, errors)
   if (qualifiedName(name).length > 0) return
   if (!name.includes('/')) {
-    if (!standardAnywhere.has(name) && !isHugePage(name)) {
-      errors.push(invalid(field, name, 'must be a standard resource type or fully qualified'))
-    }
-    if (!isHugePage(name)) {
-      errors.push(invalid(field, name, 'must be a standard resource for containers'))
-    }
+    if (!isHugePage(name)) errors.push(invalid(field, name, 'must be a standard resource for containers'))
   } else if (!isNative(name) && !isExtended(name)) {
     errors.push(invalid(field, name, "doesn't follow extended resource name standard"))
   }

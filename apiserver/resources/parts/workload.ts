@@ -153,9 +153,13 @@ export function validateSelector(selector: LabelSelector | undefined, kind: stri
   }
 }
 
+/** Returns a map as Go prints it. */
+const sortedMap = (map: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)))
+
 /** A selector as Go prints it: its fields in their order, maps by their keys, and nothing that is empty. */
 export const shownSelector = ({ matchLabels = {}, matchExpressions }: LabelSelector = {}) => ({
-  ...(Object.keys(matchLabels).length > 0 && { matchLabels: Object.fromEntries(Object.entries(matchLabels).sort()) }),
+  ...(Object.keys(matchLabels).length > 0 && { matchLabels: sortedMap(matchLabels) }),
   ...(matchExpressions?.length && {
     matchExpressions: matchExpressions.map(({ key, operator, values }) => ({
       key,
@@ -182,7 +186,7 @@ export function validateSelected(
 }
 
 export const notSelected = (path: string, labels: Record<string, string> | undefined) =>
-  invalid(`${path}.metadata.labels`, labels ?? null, '`selector` does not match template `labels`')
+  invalid(`${path}.metadata.labels`, labels ? sortedMap(labels) : null, '`selector` does not match template `labels`')
 
 /**
  * Validates a template whose pods run forever: restartPolicy must be Always, and activeDeadlineSeconds is forbidden.

@@ -58,13 +58,12 @@ export function parseQuantity(text: string): Readonly<Quantity> {
   return quantity
 }
 
-/** A suffix begins with no digit, so that a long text is read once. */
+/** A suffix begins with no digit, so that a long text is read once. As upstream, `k` alone is 0. */
 const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?((?:[eEinumkKMGTP]+[-+]?\d*|[-+]\d*)?)$/
 function readQuantity(text: string): Quantity {
   const match = QUANTITY.exec(text)
-  if (!match) throw formatError()
+  if (!match || text === '') throw formatError()
   const [, sign, whole = '', fraction = '', suffix = ''] = match
-  if (whole === '' && fraction === '') throw formatError()
   const scale = exponentOf(suffix)
   const format = 'power' in scale ? 'BinarySI' : scale.format
   if (whole.replace(/^0+/, '').length > meaningfulDigits) return { nano: sign === '-' ? -MAX : MAX, format }

@@ -38,8 +38,14 @@ t.test('texts as a real server writes them back', async (t) => {
 
 t.test('what is no quantity', async (t) => {
   const format = /quantities must match the regular expression/
-  for (const text of ['', 'abc', '1.2.3', '.', '1 ', '--1']) t.throws(() => parseQuantity(text), format, text)
-  for (const text of ['1ki', '1KiB', '1mm', '1e']) t.throws(() => parseQuantity(text), /suffix|regular/, text)
+  for (const text of ['', 'abc', '1.2.3', '1 ', '_']) t.throws(() => parseQuantity(text), format, text)
+  for (const text of ['1ki', '1KiB', '1mm', '1e', '--1', 'K', 'k1'])
+    t.throws(() => parseQuantity(text), /suffix|regular/, text)
+})
+
+t.test('a sign, a point or a suffix without a number is 0, as in a real server', async (t) => {
+  for (const text of ['.', '-', '+', 'k', '-k', '.k', 'Ki', 'e3'])
+    t.equal(formatQuantity(parseQuantity(text)), '0', text)
 })
 
 t.test('values are rounded up', async (t) => {

@@ -30,7 +30,8 @@ export function validateJobSpec(spec: JobSpec, path: string, errors: FieldErrors
       errors.push(required(field('backoffLimitPerIndex'), 'when maxFailedIndexes is specified'))
   }
   if (spec.managedBy !== undefined) {
-    const problems = domainPrefixedPath(spec.managedBy)
+    if (spec.managedBy === '') errors.push(required(field('managedBy')))
+    const problems = spec.managedBy === '' ? [] : domainPrefixedPath(spec.managedBy)
     for (const { value, message } of problems) errors.push(invalid(field('managedBy'), value, message))
     if (spec.managedBy.length > MAX_MANAGED_BY) errors.push(tooLong(field('managedBy'), MAX_MANAGED_BY))
   }
