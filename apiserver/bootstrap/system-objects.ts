@@ -1,34 +1,41 @@
-import { randomUUID } from 'node:crypto'
 import type { KubeObject, ObjectMeta } from '../../shared/api/types.ts'
-import { encodeObject } from '../kind/encode-object.ts'
 import { trackFields } from '../kind/field-manager.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import { objectKey } from '../registry/keys.ts'
 import type { Storage } from '../storage/storage.ts'
 import { builtInApiServices } from './api-services.ts'
 import { flowControl } from './flow-control.ts'
+import { ObjectTemplate, unstamped } from './object-template.ts'
 import { priorityClasses } from './priority-classes.ts'
 import { defaultServiceCidr } from './service-cidr.ts'
-import type { SystemObject } from './system-object.ts'
 
-/** Stores those that are missing, as they are. It runs before the first watch. */
+/** Templates of the objects by the service range, which is the only thing that a server's options change in them. */
+const templates = new Map<string, readonly ObjectTemplate[]>()
+
+/**
+ * Stores those that are missing, as they are. It runs before the first watch, with a catalog of the built-in resources.
+ */
 export async function storeSystemObjects(
   storage: Storage,
   catalog: Catalog,
   { creationTimestamp, serviceCidr }: { creationTimestamp: string; serviceCidr: string },
 ): Promise<void> {
-  const ready = defaultServiceCidr(serviceCidr, creationTimestamp)
-  const services = builtInApiServices(catalog.definitions(), creationTimestamp)
-  const objects: readonly SystemObject[] = [...priorityClasses, ...flowControl, ready, ...services]
-  await Promise.all(
-    objects.map(({ group, version, plural, name, body, labels, annotations, finalizers }) => {
-      const definition = catalog.find(group, version, plural)
-      if (!definition) throw new Error(`nothing serves ${plural}.${group}`)
-      const metadata: ObjectMeta = { name, uid: randomUUID(), creationTimestamp, labels, annotations, finalizers }
-      if (definition.strategy.generation) metadata.generation = 1
-      const object: KubeObject = { metadata, ...body }
-      trackFields(definition, undefined, object, { manager: 'kube-apiserver', time: creationTimestamp })
-      return storage.put({ key: objectKey(definition, undefined, name), value: encodeObject(object), expect: 'absent' })
-    }),
-  )
+  const made = templates.get(serviceCidr) ?? makeTemplates(catalog, serviceCidr)
+  templates.set(serviceCidr, made)
+  await Promise.all(made.map((template) => storage.put(template.put(creationTimestamp))))
+}
+
+function makeTemplates(catalog: Catalog, serviceCidr: string): ObjectTemplate[] {
+  const { uid, time } = unstamped
+  const services = builtInApiServices(catalog.definitions(), time)
+  const objects = [...priorityClasses, ...flowControl, defaultServiceCidr(serviceCidr, time), ...services]
+  return objects.map(({ group, version, plural, name, body, labels, annotations, finalizers }) => {
+    const definition = catalog.find(group, version, plural)
+    if (!definition) throw new Error(`nothing serves ${plural}.${group}`)
+    const metadata: ObjectMeta = { name, uid, creationTimestamp: time, labels, annotations, finalizers }
+    if (definition.strategy.generation) metadata.generation = 1
+    const object: KubeObject = { metadata, ...body }
+    trackFields(definition, undefined, object, { manager: 'kube-apiserver', time })
+    return new ObjectTemplate(objectKey(definition, undefined, name), object)
+  })
 }
