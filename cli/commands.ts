@@ -3,12 +3,18 @@ import type { Command } from './command.ts'
 export interface Entry {
   /** For `kubestage help`: a few words, what the command does. */
   summary: string
+  /** The command runs a server: its thread collects its young garbage alone from the start on. */
+  serves?: true
   load(): Promise<{ default: Command }>
 }
 
 /** All words that may follow `kubestage` but `completion` and `help`, in help order. */
 export const commands: Readonly<Record<string, Entry>> = {
-  up: { summary: 'start a cluster: API server, controllers and a kubelet', load: () => import('./cluster/up.ts') },
+  up: {
+    summary: 'start a cluster: API server, controllers and a kubelet',
+    serves: true,
+    load: () => import('./cluster/up.ts'),
+  },
   down: { summary: 'stop it', load: () => import('./cluster/down.ts') },
   status: { summary: 'what runs, since when, with how much memory', load: () => import('./cluster/status.ts') },
   env: { summary: 'print the exports that point kubectl at it', load: () => import('./cluster/env.ts') },
@@ -62,10 +68,12 @@ export const commands: Readonly<Record<string, Entry>> = {
   },
   apiserver: {
     summary: 'run an API server alone, also several on one etcd',
+    serves: true,
     load: () => import('./programs/apiserver.ts'),
   },
   controllers: {
     summary: 'run control loops and scheduler alone, beside any API server',
+    serves: true,
     load: () => import('./programs/controllers.ts'),
   },
   kubelet: {

@@ -8,6 +8,7 @@ import { nearest } from '../shared/config/nearest.ts'
 import { ConfigError, type Options, UsageError, variableOf, variablePrefix } from '../shared/config/option.ts'
 import { resolveOptions } from '../shared/config/resolve.ts'
 import { inOneSentence } from '../shared/config/system-errors.ts'
+import { collectAlone } from '../shared/memory/collect-alone.ts'
 import { builtIn, commands } from './commands.ts'
 import { meetNpm } from './process/npm-shell.ts'
 
@@ -49,6 +50,7 @@ async function run([name = 'help', ...args]: string[]): Promise<number> {
   }
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (!entry) throw unknownCommand(name)
+  if (entry.serves) collectAlone()
   const { default: command } = await entry.load()
   const resolved = await resolveOptions(command.options, {
     args,

@@ -14,11 +14,22 @@ type Rule = Wire<V1PolicyRule>
  * pkg/controller/clusterroleaggregation.
  */
 export function startClusterRoleAggregation({ client, informers, log, clock }: ControllerContext): Controller {
+  /** Holds the names of the roles with an aggregationRule: any change of a role may concern all of them. */
+  const aggregating = new Set<string>()
   const all = (): void => {
-    for (const role of roles.list()) if (role.aggregationRule) queue.add(role.metadata.name ?? '')
+    for (const name of aggregating) queue.add(name)
+  }
+  const note = ({ metadata: { name = '' }, aggregationRule }: ClusterRole): void => {
+    if (aggregationRule) aggregating.add(name)
+    else aggregating.delete(name)
+    all()
+  }
+  const forget = ({ metadata: { name = '' } }: ClusterRole): void => {
+    aggregating.delete(name)
+    all()
   }
   const roles = informers.selected<ClusterRole>(clusterRoles, {
-    handlers: [{ onAdd: all, onUpdate: all, onDelete: all }],
+    handlers: [{ onAdd: note, onUpdate: note, onDelete: forget }],
   })
   const queue = createWorkQueue<string>({
     clock,

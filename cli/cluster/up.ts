@@ -15,7 +15,6 @@ import { nodes } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import { limitsThatAreLow } from '../../shared/limits/low-limits.ts'
-import { collectAlone } from '../../shared/memory/collect-alone.ts'
 import { settle } from '../../shared/memory/settle.ts'
 import { elsewhere } from '../access/cluster-access.ts'
 import { imageOrigins } from '../access/image-source.ts'
@@ -53,7 +52,6 @@ export default command({
       return code
     }
     const say = (text: string): void => void (output === 'text' && process.stdout.write(text))
-    collectAlone()
     const plugins = await configuredPlugins({ values, origins, file }, realClock)
     const isKept = values.storage.engine !== 'memory' && guardian()
     const { port, ownPort } = await portsFor(values, { isOwnPort })

@@ -1,7 +1,6 @@
 import { dirname, join } from 'node:path'
 import { serverProgramOptions, startServerProgram } from '../../cluster/server-program.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
-import { collectAlone } from '../../shared/memory/collect-alone.ts'
 import { settle } from '../../shared/memory/settle.ts'
 import { ensureControllersClient } from '../../shared/pki/cluster-pki.ts'
 import { command } from '../command.ts'
@@ -23,7 +22,6 @@ export default command({
   ],
   async run(resolved) {
     const { values } = resolved
-    collectAlone()
     const { controlPlane, pki, writeUser } = await startServerProgram(resolved, {
       controllers: ['-*'],
       scheduler: false,

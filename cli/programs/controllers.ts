@@ -12,7 +12,6 @@ import { configOption } from '../../shared/config/resolve.ts'
 import { serverUrls } from '../../shared/config/server-urls.ts'
 import { clusterClock, timeOriginOption } from '../../shared/config/time-options.ts'
 import { createLog } from '../../shared/log/log.ts'
-import { collectAlone } from '../../shared/memory/collect-alone.ts'
 import { settle } from '../../shared/memory/settle.ts'
 import { accessOf } from '../access/cluster-access.ts'
 import { command } from '../command.ts'
@@ -71,7 +70,6 @@ export default command({
   async run({ values }) {
     if (values.leaderElect) electionOf(values)
     const access = await accessOf(values.kubeconfig)
-    collectAlone()
     const log = createLog({ level: values.logLevel, component: 'controllers' })
     const clock = createMovableClock(clusterClock(realClock, values))
     const stopping = untilStopped()

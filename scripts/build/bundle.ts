@@ -91,13 +91,18 @@ export async function bundle(folder: string, external: readonly string[]): Promi
   const ofPrograms = programs.map((program) => {
     const top = relative(dirname(program), '.')
     const outfile = join(folder, program.replace(/\.ts$/, '.cjs'))
-    return build({ ...common, entryPoints: [program], outfile, plugins: [sources(top), elsewhere(top), leftOut] })
+    return build({
+      ...common,
+      entryPoints: [program],
+      outfile,
+      plugins: [sources(top), elsewhere(top), leftOut, withoutCallers],
+    })
   })
   const ofCommands = build({
     ...common,
     entryPoints: ['cli/main.ts'],
     outfile: join(folder, 'cli/light.cjs'),
-    plugins: [onlyCommands, leftOut, sources('..'), elsewhere('..')],
+    plugins: [onlyCommands, leftOut, withoutCallers, sources('..'), elsewhere('..')],
   })
   const ofPackages = Object.entries(sharedPackages).map(([name, { contents }]) =>
     build({
@@ -214,6 +219,19 @@ function elsewhere(top: string): Plugin {
       }))
     },
   }
+}
+
+/**
+ * pino asks for the files of its callers, which only a transport needs: V8 would count the lines of the whole program.
+ */
+const withoutCallers: Plugin = {
+  name: 'without callers',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\.\/lib\/caller$/ }, ({ path, importer }) =>
+      /[\\/]node_modules[\\/]pino[\\/]/.test(importer) ? { path, namespace: 'without-callers' } : undefined,
+    )
+    onLoad({ filter: /.*/, namespace: 'without-callers' }, () => ({ contents: 'module.exports = () => []' }))
+  },
 }
 
 /** Leaves all but the light commands out; what the launcher asks first (`wants-guardian`) is for `up` alone. */
