@@ -22,7 +22,9 @@ export class WatchGroup<Chunk> implements EventSource, Behind {
   readonly bookmarks: boolean
   readonly #encoder: WatchEncoder<Chunk>
   readonly #backlog: WatchBacklog
-  #sinks: readonly WatchSink<Chunk>[] = []
+  readonly #sinks = new Set<WatchSink<Chunk>>()
+  /** The same as a list, which deliveries share until a watcher comes or goes. */
+  #list: readonly WatchSink<Chunk>[] | undefined
   #pending: WatchRecord[] = []
   #deliveries: Delivery<Chunk>[] = []
 
@@ -38,22 +40,26 @@ export class WatchGroup<Chunk> implements EventSource, Behind {
   }
 
   get size(): number {
-    return this.#sinks.length
+    return this.#sinks.size
   }
 
   /** Sees what is pushed from now on. */
   add(sink: WatchSink<Chunk>): void {
     this.seal()
-    this.#sinks = [...this.#sinks, sink]
+    this.#sinks.add(sink)
+    this.#list = undefined
   }
 
   delete(sink: WatchSink<Chunk>): void {
-    this.#sinks = this.#sinks.filter((other) => other !== sink)
-    if (this.#sinks.length === 0) this.#backlog.note(this, 0)
+    this.#sinks.delete(sink)
+    this.#list = undefined
+    if (this.#sinks.size === 0) this.#backlog.note(this, 0)
   }
 
   unread(): number {
-    return this.#sinks.reduce((most, sink) => Math.max(most, sink.buffered()), 0)
+    let most = 0
+    for (const sink of this.#sinks) most = Math.max(most, sink.buffered())
+    return most
   }
 
   /** `decoded`: what the event's current object, or the last state of a removed one, says; if the writer has it at hand. */
@@ -71,15 +77,17 @@ export class WatchGroup<Chunk> implements EventSource, Behind {
   end(): void {
     this.#deliverAll()
     for (const sink of this.#sinks) sink.end()
-    this.#sinks = []
+    this.#sinks.clear()
+    this.#list = undefined
     this.#backlog.note(this, 0)
   }
 
   /** Pending events belong to the present watchers. */
   seal(): void {
     if (this.#pending.length === 0) return
-    if (this.#sinks.length > 0) {
-      this.#deliveries.push({ chunk: this.#encoder.encode(this.#pending), sinks: this.#sinks, next: 0, unread: 0 })
+    if (this.#sinks.size > 0) {
+      this.#list ??= [...this.#sinks]
+      this.#deliveries.push({ chunk: this.#encoder.encode(this.#pending), sinks: this.#list, next: 0, unread: 0 })
     }
     this.#pending = []
   }
@@ -91,7 +99,7 @@ export class WatchGroup<Chunk> implements EventSource, Behind {
       for (; delivery.next < sinks.length && left > 0; left--) this.#write(sinks[delivery.next++]!, delivery)
       if (delivery.next < sinks.length) return 0
       this.#deliveries.shift()
-      this.#backlog.note(this, this.#sinks.length === 0 ? 0 : delivery.unread)
+      this.#backlog.note(this, this.#sinks.size === 0 ? 0 : delivery.unread)
     }
     return left
   }
