@@ -38,6 +38,13 @@ for (const [accept, elements] of Object.entries(forms)) {
     t.equal(ageless(inYaml), ageless(yaml.dump(list, dumpOptions(yaml))))
   })
 
+  t.test(`${accept}: HTTP/2`, async (t) => {
+    const session = server.session()
+    const parts = await session.request({ ':path': configMaps, accept }).toArray()
+    session.close()
+    t.equal(ageless(Buffer.concat(parts)), ageless(plain))
+  })
+
   t.test(`${accept}: protobuf`, async (t) => {
     const answer = await server.send(configMaps, {
       headers: { accept: accept.replace('json', 'vnd.kubernetes.protobuf') },

@@ -1,23 +1,26 @@
 import { parseStored, toJson } from '../../../shared/api/json/exact-json.ts'
 import { dumpOptions } from '../../../shared/api/json/yaml-schema.ts'
 import { type ListInParts, protobufList } from '../../protobuf/encode-list.ts'
+import { joined } from '../../storage/packed-text.ts'
 import type { JsonMap } from '../../values/json-map.ts'
 import type { CachedObject } from '../../watchcache/cached-object.ts'
 import { type Negotiated, notInProtobuf } from './negotiation.ts'
+import { longParts } from './respond.ts'
 
 /** A list in JSON, of which the elements are made when they are sent. */
 export interface Elements {
   /** Ends where the first element follows. */
   begin: string
   items: readonly CachedObject[]
-  element(item: CachedObject): string
+  /** Returns the JSON of one element, or what it is joined from. */
+  element(item: CachedObject): string | readonly string[]
 }
 
 /** Describes how a list is written, piece by piece. */
 export interface ListForm {
   begin: string | Buffer
-  /** Encodes one element, with what separates it from the one before. */
-  piece(index: number): string | Buffer
+  /** Encodes one element, whole or in parts, with what separates it from the one before. */
+  piece(index: number): string | Buffer | readonly string[]
   end: string | Buffer
 }
 
@@ -35,13 +38,19 @@ export async function formOf(
   return pretty ? prettyForm(elements) : jsonForm(elements)
 }
 
-const jsonOf = ({ items, element }: Elements, index: number): string => element(items[index]!)
+/** Returns the JSON of an element after `before`, in parts. */
+export function partsOf({ items, element }: Elements, index: number, before: string): string[] {
+  const json = element(items[index]!)
+  return longParts(typeof json === 'string' ? [before, json] : [before, ...json])
+}
+
+const jsonOf = (elements: Elements, index: number): string => joined(partsOf(elements, index, ''))
 const elementOf = (elements: Elements, index: number): unknown => parseStored(jsonOf(elements, index))
 const emptyList = ({ begin }: Elements): JsonMap => parseStored(`${begin}]}`) as JsonMap
 
 const jsonForm = (elements: Elements): ListForm => ({
   begin: elements.begin,
-  piece: (index) => (index === 0 ? '' : ',') + jsonOf(elements, index),
+  piece: (index) => partsOf(elements, index, index === 0 ? '' : ','),
   end: ']}\n',
 })
 

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
-import { spliceHead } from '../../registry/stored-object.ts'
+import { shownParts } from '../../registry/stored-object.ts'
 import type { CachedObject } from '../../watchcache/cached-object.ts'
 import type { Exchange } from '../exchange.ts'
-import { type Elements, formOf, type ListForm } from './list-forms.ts'
+import { type Elements, formOf, type ListForm, partsOf } from './list-forms.ts'
 import type { Negotiated } from './negotiation.ts'
 import {
   acceptsGzip,
@@ -41,20 +41,21 @@ export function sendList(exchange: Exchange, answer: ListAnswer): void | Promise
   const { items, definition, negotiated } = answer
   // Items of a built-in list do not say what they are, those of a custom resource do.
   const { itemHead = '{' } = definition
-  const element = (item: CachedObject): string => spliceHead(itemHead, item)
+  const element = (item: CachedObject): string[] => shownParts(itemHead, item)
   return sendElements(exchange, { begin: beginning(answer), items, element }, negotiated)
 }
 
 /** In one piece if it is small, else in batches as quickly as the client reads. */
 export function sendElements(exchange: Exchange, elements: Elements, negotiated: Negotiated): void | Promise<void> {
-  const { begin, items, element } = elements
+  const { begin, items } = elements
   let bytes = 0
-  for (const { value } of items) bytes += value.length + itemOverhead
+  for (const { length } of items) bytes += length + itemOverhead
   if (bytes > batchBytes && !exchange.audit?.wantsResponse)
     return new ListStream(exchange, elements).send(negotiated, bytes)
-  let json = begin
-  for (let index = 0; index < items.length; index++) json += (index === 0 ? '' : ',') + element(items[index]!)
-  return sendJson(exchange, { status: 200, json: `${json}]}` }, negotiated)
+  const json = [begin]
+  for (let index = 0; index < items.length; index++) json.push(...partsOf(elements, index, index === 0 ? '' : ','))
+  json.push(']}')
+  return sendJson(exchange, { status: 200, json }, negotiated)
 }
 
 /** A list that is being sent. */
@@ -102,19 +103,29 @@ class ListStream {
     const complete = await this.#each(
       (index) => {
         const next = piece(index)
-        batch.push(next)
-        written += next.length
+        for (const part of typeof next === 'string' || Buffer.isBuffer(next) ? [next] : next) {
+          batch.push(part)
+          written += part.length
+        }
       },
       () => {
         if (written < batchBytes) return
-        const isTaken = out.write(joined(batch))
+        this.#put(out, batch)
         batch = []
         written = 0
-        return isTaken ? undefined : once(out, 'drain')
+        return out.writableNeedDrain ? once(out, 'drain') : undefined
       },
       () => written >= batchBytes,
     )
-    if (complete) out.end(joined([...batch, end]))
+    if (!complete) return
+    this.#put(out, [...batch, end])
+    out.end()
+  }
+
+  /** HTTP/2 frames parts as they are. HTTP/1.1 would make a chunk of each, and gzip a piece of work. */
+  #put(out: Writable, parts: readonly (string | Buffer)[]): void {
+    if (out !== this.#exchange.response || this.#exchange.request.httpVersionMajor === 1) out.write(joined(parts))
+    else for (const part of parts) out.write(part)
   }
 
   /**
@@ -131,7 +142,7 @@ class ListStream {
     for (let index = 0; index < items.length; index++) {
       if (this.#hasLeft) return false
       step(index)
-      read += items[index]!.value.length
+      read += items[index]!.length
       if (read < batchBytes && !isDue()) continue
       read = 0
       await (rest?.() ?? new Promise<void>((resolve) => setImmediate(resolve)))
@@ -140,7 +151,7 @@ class ListStream {
   }
 }
 
-const joined = (parts: (string | Buffer)[]): string | Buffer =>
+const joined = (parts: readonly (string | Buffer)[]): string | Buffer =>
   parts.some((part) => typeof part !== 'string') ? Buffer.concat(parts.map(bytesOf)) : parts.join('')
 
 function beginning({

@@ -75,16 +75,19 @@ export function sendJson(
 const maxJoined = 1024
 
 /** With a newline at the end. */
-function lineOf(json: string | readonly string[]): string[] {
-  if (typeof json === 'string') return [`${json}\n`]
-  const pieces = ['']
-  for (let index = 0; index <= json.length; index++) {
-    const part = json[index] ?? '\n'
-    const last = pieces.length - 1
-    if (pieces[last]!.length + part.length <= maxJoined) pieces[last] += part
-    else pieces.push(part)
+const lineOf = (json: string | readonly string[]): string[] =>
+  typeof json === 'string' ? [`${json}\n`] : longParts(json, '\n')
+
+/** Returns the same text in fewer parts: short ones are joined with their neighbours. `end` follows the others. */
+export function longParts(parts: readonly string[], end = ''): string[] {
+  const long = ['']
+  for (let index = 0; index <= parts.length; index++) {
+    const part = parts[index] ?? end
+    const last = long.length - 1
+    if (long[last]!.length + part.length <= maxJoined) long[last] += part
+    else long.push(part)
   }
-  return pieces
+  return long
 }
 
 interface Body {
