@@ -95,7 +95,7 @@ export class Exchange {
 
   /** Runs when the client has gone or the answer is complete. */
   onClose(callback: () => void): void {
-    this.reply.raw.once('close', callback)
+    this.reply.raw.on('close', callback)
   }
 
   /** The handler is done, or the request was refused. */

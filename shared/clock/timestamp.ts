@@ -18,9 +18,16 @@ let lastText = ''
 
 /** Formats a time as metav1.MicroTime: RFC 3339 with six digits. */
 export function toMicroTime(ms: number): string {
-  const micros = Math.floor((ms - Math.floor(ms / 1000) * 1000) * 1000)
-  return `${toTime(ms).slice(0, -1)}.${String(micros).padStart(6, '0')}Z`
+  if (ms !== lastMs) {
+    const micros = Math.floor((ms - Math.floor(ms / 1000) * 1000) * 1000)
+    lastMicroTime = `${toTime(ms).slice(0, -1)}.${String(micros).padStart(6, '0')}Z`
+    lastMs = ms
+  }
+  return lastMicroTime
 }
+let lastMs = Number.NaN
+let lastMicroTime = ''
+
 /** Formats a time as HTTP's Date field. */
 export function httpDate(ms: number): string {
   const second = Math.floor(ms / 1000)

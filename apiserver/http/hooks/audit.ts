@@ -2,36 +2,37 @@ import type { Clock } from '../../../shared/clock/clock.ts'
 import type { Auditor } from '../../audit/auditor.ts'
 import { AuditedRequest } from '../../audit/event.ts'
 import { anonymousUser } from '../../auth/anonymous.ts'
+import type { Attributes } from '../../auth/types.ts'
 import type { User } from '../../kind/user.ts'
 import { attributesOf, isLongRunning } from '../attributes.ts'
 import type { Exchange } from '../exchange.ts'
 
 /** Tells the audit log of requests, from the moment when their user is known. */
 export interface Audit {
-  begin(exchange: Exchange, asker: User): void
+  /** `attributes`: those of a request of the user who has authenticated. */
+  begin(exchange: Exchange, asker: User, attributes: Attributes): void
   /** The client's credentials are bad. */
   refuse(exchange: Exchange): void
 }
 
 export function audit(auditor: Auditor, clock: Clock): Audit {
-  const make = (exchange: Exchange, asker: User | undefined): AuditedRequest | undefined => {
+  const nowMs = (): number => clock.now()
+  const make = (exchange: Exchange, asker: User | undefined, attributes: Attributes): AuditedRequest | undefined => {
     const { request, info, reply } = exchange
-    const attributes = attributesOf(info, asker ?? { ...anonymousUser, name: '', groups: [] })
     const verdict = auditor.verdictOn(attributes)
     if (!verdict) return undefined
-    const nowMs = (): number => clock.now()
     const apiVersion = info.target?.version ?? ''
     const uri = reply.request.originalUrl
     return new AuditedRequest({ request, uri, asker, attributes, apiVersion, verdict, nowMs, write: auditor.write })
   }
   return {
-    begin(exchange, asker) {
-      const audited = make(exchange, asker)
+    begin(exchange, asker, attributes) {
+      const audited = make(exchange, asker, attributes)
       if (!audited) return
       exchange.audit = audited
-      const { response, upgrade, info } = exchange
+      const { response, upgrade } = exchange
       const codeOf = (): number => (upgrade && !response.headersSent ? 101 : response.statusCode)
-      if (isLongRunning(attributesOf(info, asker))) tellStart(exchange, audited)
+      if (isLongRunning(attributes)) tellStart(exchange, audited)
       let isOver = false
       const end = (): void => {
         if (isOver) return
@@ -42,7 +43,7 @@ export function audit(auditor: Auditor, clock: Clock): Audit {
       upgrade?.socket.once('close', end)
     },
     refuse(exchange) {
-      make(exchange, undefined)?.refused()
+      make(exchange, undefined, attributesOf(exchange.info, { ...anonymousUser, name: '', groups: [] }))?.refused()
     },
   }
 }

@@ -3,7 +3,7 @@ import { takeOutToken } from '../../auth/bearer-token.ts'
 import { authenticate } from '../../auth/chain.ts'
 import { wantedUser } from '../../auth/impersonation.ts'
 import { impersonate } from '../../auth/impersonation-modes.ts'
-import type { Authenticator, Authorizer, Credentials } from '../../auth/types.ts'
+import type { Attributes, Authenticator, Authorizer, Credentials } from '../../auth/types.ts'
 import type { User } from '../../kind/user.ts'
 import { attributesOf } from '../attributes.ts'
 import type { Exchange } from '../exchange.ts'
@@ -25,29 +25,29 @@ export function authentication({ authenticators, authorizers, connections, audit
     const { request, info, upgrade } = exchange
     const credentials = { headers: request.headers, socket: request.socket }
     const asker = audit ? audited(audit, exchange, credentials) : authenticate(authenticators, credentials)
+    const attributes = attributesOf(info, asker)
+    audit?.begin(exchange, asker, attributes)
     if (asker !== anonymousUser) connections.identified(request.socket, asker.name)
     if (upgrade) takeOutToken(request.headers)
     exchange.asker = asker
     const wanted = wantedUser(request.headers)
-    if (!wanted) return actAs(exchange, asker)
-    return impersonate(authorizers, wanted, attributesOf(info, asker)).then((user) => actAs(exchange, user))
+    if (!wanted) return actAs(exchange, attributes)
+    return impersonate(authorizers, wanted, attributes).then((user) => actAs(exchange, attributesOf(info, user)))
   }
 
   function audited(audit: Audit, exchange: Exchange, credentials: Credentials): User {
-    let asker: User
     try {
-      asker = authenticate(authenticators, credentials)
+      return authenticate(authenticators, credentials)
     } catch (error) {
       audit.refuse(exchange)
       throw error
     }
-    audit.begin(exchange, asker)
-    return asker
   }
 }
 
-function actAs(exchange: Exchange, user: User): void {
+function actAs(exchange: Exchange, attributes: Attributes): void {
+  const { user } = attributes
   exchange.user = user
   if (exchange.audit && user !== exchange.asker) exchange.audit.impersonates(user)
-  exchange.attributes = attributesOf(exchange.info, user)
+  exchange.attributes = attributes
 }
