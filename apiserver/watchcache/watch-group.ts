@@ -23,7 +23,7 @@ export class WatchGroup<Chunk> implements EventSource, Behind {
   readonly #encoder: WatchEncoder<Chunk>
   readonly #backlog: WatchBacklog
   readonly #sinks = new Set<WatchSink<Chunk>>()
-  /** The same as a list, which deliveries share until a watcher comes or goes. */
+  /** Deliveries share this list of the watchers until one comes or goes. */
   #list: readonly WatchSink<Chunk>[] | undefined
   #pending: WatchRecord[] = []
   #deliveries: Delivery<Chunk>[] = []
