@@ -49,10 +49,10 @@ export class SortedMap<Value extends { readonly key: string }> {
   }
 
   /**
-   * Values whose keys begin with `prefix`, in order, beginning after `startAfter` (exclusive). A copy: later changes do
-   * not show.
+   * The first `limit` values whose keys begin with `prefix`, in order, beginning after `startAfter` (exclusive). A copy:
+   * later changes do not show.
    */
-  range(prefix: string, startAfter?: string): Value[] {
+  range(prefix: string, startAfter?: string, limit = Number.POSITIVE_INFINITY): Value[] {
     const found: Value[] = []
     const first = startAfter !== undefined && startAfter >= prefix ? startAfter : prefix
     let index: number | undefined
@@ -61,11 +61,25 @@ export class SortedMap<Value extends { readonly key: string }> {
       index = index === undefined ? lowerBound(chunk, first) : 0
       for (; index < chunk.length; index++) {
         const value = chunk[index]!
-        if (!value.key.startsWith(prefix)) return found
+        if (found.length === limit || !value.key.startsWith(prefix)) return found
         if (value.key !== startAfter) found.push(value)
       }
     }
     return found
+  }
+
+  /** Counts the values whose keys begin with `prefix` and come after `startAfter`, which has this prefix. */
+  count(prefix: string, startAfter: string): number {
+    const end = prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)
+    return this.#below(end) - this.#below(`${startAfter}\0`)
+  }
+
+  /** Counts the keys below this one. */
+  #below(key: string): number {
+    const chunkIndex = this.#chunkOf(key)
+    let count = lowerBound(this.#chunks[chunkIndex]!, key)
+    for (let index = 0; index < chunkIndex; index++) count += this.#chunks[index]!.length
+    return count
   }
 
   #isInLast(key: string): boolean {

@@ -141,12 +141,22 @@ export class WatchCache {
    */
   list(selection: Selection, options: { startAfter?: string; revision?: number; limit?: number } = {}): CachedList {
     const { startAfter, revision = this.revision(), limit = 0 } = options
+    if (limit > 0 && revision >= this.revision() && selectsAll(selection))
+      return { ...this.#page(selection.prefix, limit, startAfter), revision }
     const now = this.#objects.range(selection.prefix, startAfter)
     const then =
       revision < this.revision()
         ? rewind(now, this.#history.after(revision), { prefix: selection.prefix, startAfter })
         : now
     return { ...select(then, selection, limit), revision }
+  }
+
+  /** A page of all objects as they are: what it takes does not grow with their number. */
+  #page(prefix: string, limit: number, startAfter?: string): Omit<CachedList, 'revision'> {
+    const items = this.#objects.range(prefix, startAfter, limit)
+    const last = items.at(-1)
+    const remaining = last && items.length === limit ? this.#objects.count(prefix, last.key) : 0
+    return { items, remaining }
   }
 
   /** Changes after `revision`, oldest first. Throws CompactedError when they are forgotten. */
