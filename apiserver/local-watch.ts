@@ -33,31 +33,70 @@ export class LocalWatch<T extends object> implements AsyncIterable<WatchEvent<T>
     this.#options = options
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<WatchEvent<T>> {
-    const { registry, clock } = this.#api
-    const { signal, timeoutSeconds, exact = false, ...start } = this.#options
-    if (signal?.aborted) return
-    const sink = new QueueSink()
-    const encoder = eventEncoder(this.#definition, exact)
-    const watch = new Watch(registry.cacheOf(this.#definition), sink, { ...start, encoder })
-    const end = (): void => sink.end()
-    const timer = timeoutSeconds ? clock.machine.setTimer(timeoutSeconds * 1000, end, { background: true }) : undefined
-    signal?.addEventListener('abort', end, { once: true })
-    try {
+  [Symbol.asyncIterator](): AsyncIterator<WatchEvent<T>> {
+    return new Reading<T>(this.#api, this.#definition, this.#options)
+  }
+}
+
+/**
+ * One reader of a local watch, which begins with the first event that is asked for. A generator would take three turns
+ * of the microtask queue for each event; one that is there already takes one.
+ */
+class Reading<T extends object> implements AsyncIterator<WatchEvent<T>> {
+  readonly #sink = new QueueSink()
+  readonly #signal: AbortSignal | undefined
+  readonly #begin: () => () => void
+  #stop: (() => void) | undefined
+  #events: Events = []
+  #at = 0
+  #isOver = false
+
+  constructor({ registry, clock }: ApiContext, definition: ResourceDefinition, options: LocalWatchOptions) {
+    const { signal, timeoutSeconds, exact = false, ...start } = options
+    const sink = this.#sink
+    this.#signal = signal
+    this.#begin = () => {
+      const encoder = eventEncoder(definition, exact)
+      const watch = new Watch(registry.cacheOf(definition), sink, { ...start, encoder })
+      const end = (): void => sink.end()
+      const timer = timeoutSeconds
+        ? clock.machine.setTimer(timeoutSeconds * 1000, end, { background: true })
+        : undefined
+      signal?.addEventListener('abort', end, { once: true })
       watch.run().catch((error: unknown) => sink.end(error as StatusError))
-      for (;;) {
-        const events = await sink.next()
-        if (!events) return
-        for (const event of events) {
-          if (signal?.aborted) return
-          yield event as unknown as WatchEvent<T>
-        }
+      return () => {
+        watch.stop()
+        timer?.cancel()
+        signal?.removeEventListener('abort', end)
       }
-    } finally {
-      watch.stop()
-      timer?.cancel()
-      signal?.removeEventListener('abort', end)
     }
+  }
+
+  next(): Promise<IteratorResult<WatchEvent<T>>> {
+    if (this.#at === this.#events.length || this.#isOver || this.#signal?.aborted) return this.#more()
+    return Promise.resolve({ value: this.#events[this.#at++] as unknown as WatchEvent<T>, done: false })
+  }
+
+  async return(): Promise<IteratorResult<WatchEvent<T>>> {
+    this.#isOver = true
+    this.#stop?.()
+    this.#stop = undefined
+    return { value: undefined, done: true }
+  }
+
+  async #more(): Promise<IteratorResult<WatchEvent<T>>> {
+    if (this.#isOver || this.#signal?.aborted) return this.return()
+    this.#stop ??= this.#begin()
+    try {
+      const events = await this.#sink.next()
+      if (!events) return this.return()
+      this.#events = events
+      this.#at = 0
+    } catch (error) {
+      await this.return()
+      throw error
+    }
+    return this.next()
   }
 }
 

@@ -227,7 +227,7 @@ export class StatusManager {
       return
     }
     cutMessages(pod, status)
-    if (known && isDeepStrictEqual(known.status, status) && !always) return
+    if (known && !always && isDeepStrictEqual(known.status, status)) return
     const entry = known ?? { pod, status, queue: [], busy: false }
     entry.pod = pod
     entry.status = status
