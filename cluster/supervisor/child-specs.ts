@@ -17,6 +17,12 @@ const kubeletMain = join(import.meta.dirname, '..', '..', 'kubelet', `main${exte
  */
 const nursery = ['--max-semi-space-size=16']
 
+/**
+ * glibc keeps an arena of freed memory for each thread, and limits that grow with what was freed. A kubelet's work is
+ * done by one thread, whose bursts of pods leave both behind. Other C libraries ignore the variables.
+ */
+const allocator = ['MALLOC_ARENA_MAX=1', 'MALLOC_TRIM_THRESHOLD_=131072', 'MALLOC_MMAP_THRESHOLD_=131072']
+
 const stderr = 2
 
 type Place = Pick<StateDirectory, 'kubelet' | 'logs'>
@@ -41,7 +47,8 @@ const compileCache = (): string[] =>
  */
 export const kubeletSpec = (place: Place, fate: PodsFate = killed): ChildSpec => ({
   ...endsWithParent([
-    process.execPath,
+    'env',
+    ...[...allocator, process.execPath],
     ...[...nursery, ...compileCache(), kubeletMain, '--config', kubeletConfigFile(place), '--supervised'],
   ]),
   logFile: kubeletLog(place),
