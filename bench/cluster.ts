@@ -17,7 +17,7 @@ export async function withKubestage<T>(
   before?: readonly string[],
 ): Promise<T> {
   const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-bench-'))
-  const asNpx = options.scale !== undefined
+  const asNpx = options.scale !== undefined || options.growth !== undefined
   const server = await startKubestage({ stateDir, flags: [...flagsOfUp], profileDir: options.profile, asNpx, before })
   try {
     return await use(server, stateDir)

@@ -15,6 +15,7 @@ const documents = {
   http2: 'performance.md',
   ui: 'performance.md',
   etcd: 'scale.md',
+  growth: 'scale.md',
   'scale-etcd': 'scale.md',
 } as const
 export type Section = keyof typeof documents

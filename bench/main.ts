@@ -15,6 +15,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 if (options.help) process.stdout.write(HELP)
 else if (options.against) await (await import('./compare/commit.ts')).compareWith(options.against)
 else if (options.scale) await showScale(Number(options.scale))
+else if (options.growth) await showGrowth(Number(options.growth))
 else if (options.soak) await (await import('./soak.ts')).soak(Number(options.soak))
 else if (options.storage === 'etcd') await showEtcd()
 else {
@@ -66,6 +67,12 @@ async function showScale(pods: number): Promise<void> {
   const text = `${await growCluster(pods)}\n\n${machine}; ${busy()}.`
   if (options.storage === 'etcd') show('scale-etcd', text)
   else process.stdout.write(`${text}\n`)
+}
+
+async function showGrowth(objects: number): Promise<void> {
+  const { measureGrowth } = await import('./scale/growth.ts')
+  const text = await measureGrowth({ objects, rounds, withServer: withKubestage })
+  show('growth', `${text}\n\n${machine}; median of ${rounds}; ${busy()}.`)
 }
 
 async function showEtcd(): Promise<void> {

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 export const partNames =
   'start,requests,policies,audit,aggregation,list,watch,servers,http2,memory,pods,levels,simulated,many,hooks,probes,network'
 
-export const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [--storage etcd] [--real BIN] [--scale PODS] [--soak N] [--rounds N] [--pods N] [--profile DIR] [--write]
+export const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [--storage etcd] [--real BIN] [--scale PODS] [--growth OBJECTS] [--soak N] [--rounds N] [--pods N] [--profile DIR] [--write]
 
   --only PARTS   some of ${partNames} (default: all); ui alone: the page, by CHROMIUM
   --chromium FILE  for --only ui (default /usr/bin/chromium)
@@ -18,12 +18,13 @@ export const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [
                  else beside objects in memory; also two servers on one etcd, and creates beside bare puts
   --scale PODS   so many simulated pods, step by step, on --simulated-nodes, in memory or with --storage etcd; nothing else
   --simulated-nodes N   for --scale (default 1000)
+  --growth OBJECTS  CPU time of each verb, of a pod's start and of an idle server, with 1,000, 10,000 and so on up to so many objects; nothing else
   --soak N       prints the heap and the RSS of an API server after each 100,000 of so many requests; nothing else
   --minutes N    how long --scale may take (default 60)
   --rounds N     how often each figure is taken; the median counts (default 5)
   --pods N       how many pods are brought to Running (default 100), and beside 100,000 other objects
   --profile DIR  writes a CPU profile of the server there
-  --write        puts what was measured into docs/performance.md or, of --storage and --scale, into docs/scale.md, and draws the
+  --write        puts what was measured into docs/performance.md or, of --storage, --scale and --growth, into docs/scale.md, and draws the
                  charts of docs/pictures from it
 `
 
@@ -35,6 +36,7 @@ export const { values: options } = parseArgs({
     containerd: { type: 'string' },
     storage: { type: 'string', default: 'memory' },
     scale: { type: 'string' },
+    growth: { type: 'string' },
     soak: { type: 'string' },
     'simulated-nodes': { type: 'string', default: '1000' },
     minutes: { type: 'string', default: '60' },
