@@ -20,7 +20,8 @@ export const podColumns: Column[] = [
 export function podCells(pod: Pod, nowMs: number): unknown[] {
   const { metadata, spec, status } = pod
   const { reason, ready, restarts } = summarize(pod, nowMs)
-  const total = spec.containers.length + sidecars(pod).size
+  // The pod of a bookmark has no containers.
+  const total = (spec.containers ?? []).length + sidecars(pod).size
   const gates = spec.readinessGates ?? []
   const trueTypes = gates.length > 0 ? typesThatAreTrue(pod) : noTypes
   const met = gates.filter(({ conditionType }) => trueTypes.has(conditionType)).length
