@@ -24,6 +24,9 @@ export interface AgainstOptions {
   limit?: number
 }
 
+/** What a start needs. */
+type Startable = Pick<AgainstOptions, 'packages' | 'flags'>
+
 const [get, create, patch] = comparable(['get', 'create', 'merge patch'])
 /** What a delivery takes depends on how many leave together: of 50 changes the rounds differed too much. */
 const watchLonger: Figure = { what: 'watch, 100 watchers', unit: 'deliveries/s', round: watch(100, 200) }
@@ -115,7 +118,8 @@ async function atOnce(i: number, play: (side: keyof Round) => Promise<number>): 
   return Object.fromEntries(played) as Round
 }
 
-async function startOnce(options: AgainstOptions, side: keyof Round, settledMs = 0): Promise<number> {
+/** Returns the CPU time of a start, in ms. */
+export async function startOnce(options: Startable, side: keyof Round, settledMs = 0): Promise<number> {
   const server = await start(options, side)
   const cpuMs = server.cpuMs()
   await realClock.sleep(settledMs)
@@ -133,7 +137,7 @@ async function withBoth<T>(options: AgainstOptions, use: (servers: Sides<NodeSer
   }
 }
 
-async function start({ packages, flags }: AgainstOptions, side: keyof Round): Promise<NodeServer> {
+async function start({ packages, flags }: Startable, side: keyof Round): Promise<NodeServer> {
   const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-against-'))
   const server = await startKubestage({ stateDir, flags, packageFolder: packages[side] })
   const stop = async (): Promise<void> => {

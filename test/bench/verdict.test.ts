@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
-import { dayBefore } from '../../bench/compare/day-before.ts'
+import { daysBefore } from '../../bench/compare/day-before.ts'
 import { type Round, type Verdict, verdictOf, verdictTable } from '../../bench/compare/verdict.ts'
 import { randomFrom } from '../faults/random.ts'
 
@@ -61,7 +61,7 @@ t.test('the table has a line for each figure, with its spread', async (t) => {
   ])
 })
 
-t.test('the commit of the day before is the last one that is a day older than the last', async (t) => {
+t.test('the commits of the day before are those that are a day older than the last, the newest first', async (t) => {
   const all = t.testdir({ origin: {} })
   const [folder, shallow] = [join(all, 'origin'), join(all, 'clone')]
   const git = (args: string[], at = ''): string =>
@@ -77,13 +77,13 @@ t.test('the commit of the day before is the last one that is a day older than th
     return git(['rev-parse', 'HEAD'])
   }
   git(['init', '--quiet'])
-  t.match(dayBefore(folder), { why: /^git shows no history: / })
-  commit('2026-03-01T12:00:00Z')
-  t.match(dayBefore(folder), { why: /a day older than the last one: all commits are newer$/ })
+  t.match(daysBefore(folder), { why: /^git shows no history: / })
+  const first = commit('2026-03-01T12:00:00Z')
+  t.match(daysBefore(folder), { why: /a day older than the last one: all commits are newer$/ })
   const second = commit('2026-03-03T12:00:00Z')
   commit('2026-03-03T13:00:00Z')
   commit('2026-03-04T12:30:00Z')
-  t.same(dayBefore(folder), { commit: second })
+  t.same(daysBefore(folder), { commits: [second, first] })
   execFileSync('git', ['clone', '--quiet', '--depth=1', `file://${folder}`, shallow], { stdio: 'ignore' })
-  t.match(dayBefore(shallow), { why: /shallow; git fetch --unshallow/ })
+  t.match(daysBefore(shallow), { why: /shallow; git fetch --unshallow/ })
 })
