@@ -13,8 +13,10 @@ import { comparisonTable, type Row, table } from './report.ts'
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 if (options.help) process.stdout.write(HELP)
-else if (options.against) await (await import('./compare/commit.ts')).compareWith(options.against)
-else if (options.scale) await showScale(Number(options.scale))
+else if (options.against) {
+  await (await import('./compare/commit.ts')).compareWith(options.against)
+  if (options.real) await showReal(options.real)
+} else if (options.scale) await showScale(Number(options.scale))
 else if (options.growth) await showGrowth(Number(options.growth))
 else if (options.soak) await (await import('./soak.ts')).soak(Number(options.soak))
 else if (options.storage === 'etcd') await showEtcd()
