@@ -1,4 +1,5 @@
 /** Packages that a cluster loads only when it needs them: each costs time and memory at every start. */
+import '../harness/from-sources.ts'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

@@ -1,4 +1,5 @@
 /** Every row of the table of feature gates works from the command line to the kubelet, and a new row needs nothing else. */
+import '../harness/from-sources.ts'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

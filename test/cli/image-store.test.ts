@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { cli } from '../harness/cluster.ts'
 import { entriesOf, file, ociFiles, savedEntries, tarOf } from '../harness/image-archives.ts'
 import { until } from '../harness/until.ts'
 
@@ -10,8 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'kubestage-images-'))
 const store = join(folder, 'store')
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 
-const started = (...args: string[]) =>
-  spawn(process.execPath, ['bin/kubestage.mjs', 'image', ...args, '--image-store', store])
+const started = (...args: string[]) => spawn(process.execPath, [cli, 'image', ...args, '--image-store', store])
 
 async function image(...args: string[]): Promise<{ code: number | null; out: string; err: string }> {
   const child = started(...args)

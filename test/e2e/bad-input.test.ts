@@ -13,7 +13,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { repository, startCommand } from '../harness/cluster.ts'
+import { cli, repository, startCommand } from '../harness/cluster.ts'
 import { processesWith } from '../harness/processes.ts'
 import { scratchFolder } from '../harness/scratch.ts'
 import { skipOrFail } from '../harness/skip.ts'
@@ -192,7 +192,7 @@ t.test('limits of the shell are named', async (t) => {
     ['--as=2000000000', '1907 MB of addresses (ulimit -v)'],
     ['--nofile=25', '25 open files (ulimit -n)'],
   ] as const) {
-    const up = [process.execPath, join(repository, 'bin', 'kubestage.mjs'), 'up', '-d', '--port=0', '--nodes=0']
+    const up = [process.execPath, cli, 'up', '-d', '--port=0', '--nodes=0']
     const args = ['--reuid=54321', '--regid=54321', '--clear-groups', 'prlimit', limit, ...up]
     const env = { ...process.env, HOME: place }
     const { status, stderr } = spawnSync('setpriv', [...args, `--state-dir=${join(place, 'state')}`], {
@@ -321,7 +321,7 @@ t.test('internal variables that another process has set are named', async (t) =>
       const folder = scratchFolder(t, 'launched')
       const up = ['up', '--nodes=0', '--port=0', `--state-dir=${folder}`, `--storage=sqlite:${join(folder, 'db')}`]
       const args = name === 'KUBESTAGE_LAUNCHER_FD' ? up : ['version']
-      const command = spawnSync(process.execPath, [join(repository, 'bin', 'kubestage.mjs'), ...args], {
+      const command = spawnSync(process.execPath, [cli, ...args], {
         env: { ...process.env, [name]: value },
         encoding: 'utf8',
       })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { nodes, pods } from '../../shared/client/resources.ts'
-import { startTestCluster, type TestCluster } from '../harness/cluster.ts'
+import { programOf, startTestCluster, type TestCluster } from '../harness/cluster.ts'
 import { deafScript, followPod, podOf, politeScript, untilHandled } from '../harness/pods.ts'
 import { processesWith } from '../harness/processes.ts'
 import { skipOrFail } from '../harness/skip.ts'
@@ -111,7 +111,7 @@ async function ends(t: Test, { client }: TestCluster, program: BadProgram, mark:
 }
 
 function kubeletMegabytes({ process }: TestCluster): number {
-  const kubelet = processesWith('kubelet/main.ts').find((pid) => parentOf(pid) === process.child.pid)
+  const kubelet = processesWith(programOf('kubelet')).find((pid) => parentOf(pid) === process.child.pid)
   const [, kibibytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${kubelet}/status`, 'utf8')) ?? []
   return Number(kibibytes) / 1024
 }

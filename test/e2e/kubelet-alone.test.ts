@@ -8,7 +8,7 @@ import { nodeIsReady } from '../../cluster/supervisor/node-ready.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { pods } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
-import { repository, startTestCluster, type TestCluster } from '../harness/cluster.ts'
+import { programOf, startTestCluster, type TestCluster } from '../harness/cluster.ts'
 import { killIfThere, processesWith } from '../harness/processes.ts'
 import { until } from '../harness/until.ts'
 
@@ -33,8 +33,7 @@ async function startKubelet(t: Test, { stateDir, client }: TestCluster, rootDir:
   writeFileSync(config, JSON.stringify(settings))
   const logFile = join(rootDir, 'log')
   const log = openSync(logFile, 'a')
-  const main = join(repository, 'kubelet', 'main.ts')
-  const kubelet = spawn(process.execPath, [main, '--config', config], { stdio: ['ignore', log, log] })
+  const kubelet = spawn(process.execPath, [programOf('kubelet'), '--config', config], { stdio: ['ignore', log, log] })
   closeSync(log)
   t.teardown(() => {
     for (const pid of processesWith(rootDir)) killIfThere(pid)

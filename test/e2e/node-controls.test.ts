@@ -7,7 +7,7 @@ import t from 'tap'
 import type { Termination } from '../../shared/api/termination.ts'
 import type { Event, Node, Pod } from '../../shared/api/types.ts'
 import { events, nodes, pods, terminations } from '../../shared/client/resources.ts'
-import { startCommand, startTestCluster } from '../harness/cluster.ts'
+import { programOf, startCommand, startTestCluster } from '../harness/cluster.ts'
 import { followPod, getText, isReady, podOf } from '../harness/pods.ts'
 import { processesWith } from '../harness/processes.ts'
 import { addNode } from '../harness/second-node.ts'
@@ -63,7 +63,7 @@ const recordOf = (podName: string): Promise<Termination> =>
 /** Resolves when the next one is there, to be found where the first one was. */
 async function killKubelet(): Promise<void> {
   const port = (await theNode()).status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0
-  const kubelets = new Set(processesWith(join('kubelet', 'main.ts')))
+  const kubelets = new Set(processesWith(programOf('kubelet')))
   const [kubelet] = processesWith(stateDir).filter((pid) => kubelets.has(pid))
   process.kill(kubelet!, 'SIGKILL')
   await cluster.process.printed('the kubelet ended (SIGKILL) and starts again')

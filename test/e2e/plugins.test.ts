@@ -9,7 +9,7 @@ import { loadPlugins } from '../../apiserver/http/plugins/load.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
-import { type CommandRun, repository, startCommand } from '../harness/cluster.ts'
+import { type CommandRun, programOf, repository, startCommand } from '../harness/cluster.ts'
 import { type Answer, httpsExchange } from '../harness/https-exchange.ts'
 import { scratchFolder } from '../harness/scratch.ts'
 import { until } from '../harness/until.ts'
@@ -79,7 +79,7 @@ t.test('files, a package, and keys of a config file elsewhere', async (t) => {
   await first.stop()
 
   const flags = ['--port=0', '--http2=node', '--plugin=./mine.mjs']
-  const alone = spawn(process.execPath, [join(repository, 'apiserver', 'main.ts'), ...flags], {
+  const alone = spawn(process.execPath, [programOf('apiserver'), ...flags], {
     cwd,
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Node, Pod } from '../../shared/api/types.ts'
 import { nodes, pods } from '../../shared/client/resources.ts'
-import { type CommandRun, startCommand, startProgram, startTestCluster } from '../harness/cluster.ts'
+import { type CommandRun, programOf, startCommand, startProgram, startTestCluster } from '../harness/cluster.ts'
 import { byeScript, deafScript, followPod, podOf, politeScript, untilHandled } from '../harness/pods.ts'
 import { processesWith } from '../harness/processes.ts'
 import { scratchFolder } from '../harness/scratch.ts'
@@ -165,7 +165,7 @@ t.test('kill -9 of the kubelet: it is started again, and finds its pods', async 
 
   const ending = await followPod(client, { namespace, name: 'ends' })
   await client.delete(pods, { namespace, name: 'ends' }, { gracePeriodSeconds: 10 })
-  const [kubelet] = processesWith(join('kubelet', 'main.ts')).filter((candidate) =>
+  const [kubelet] = processesWith(programOf('kubelet')).filter((candidate) =>
     isChildOf(candidate, cluster.process.child.pid),
   )
   t.same(runningFile(cluster).kubeletPids, [kubelet])

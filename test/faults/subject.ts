@@ -7,7 +7,7 @@ import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import { pods } from '../../shared/client/resources.ts'
 import { type ClusterAccess, createRestClient, type ServerClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
-import { cli, repository } from '../harness/cluster.ts'
+import { cli, programOf, repository } from '../harness/cluster.ts'
 import { podOf, politeScript } from '../harness/pods.ts'
 import { processesWith } from '../harness/processes.ts'
 import { run } from '../harness/run.ts'
@@ -160,7 +160,7 @@ export class Subject {
 
   pidOf(name: 'server' | 'kubelet' | 'shim'): number | undefined {
     if (name === 'server') return this.#told()?.pid
-    const file = name === 'kubelet' ? join('kubelet', 'main.ts') : 'shim.pl'
+    const file = name === 'kubelet' ? programOf('kubelet') : 'shim.pl'
     const found = processesWith(this.stateDir).filter((pid) => words(pid).includes(file))
     // The shim is its guard's child.
     return found.sort((a, b) => a - b).at(name === 'shim' ? -1 : 0)

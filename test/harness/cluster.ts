@@ -12,7 +12,12 @@ import { scratchFolder } from './scratch.ts'
 import { until } from './until.ts'
 
 export const repository = join(import.meta.dirname, '..', '..')
-export const cli = join(repository, 'bin', 'kubestage.mjs')
+/** The folder of the package that tests start: these sources, unless KUBESTAGE_PACKAGE names what was built of them. */
+const built = process.env.KUBESTAGE_PACKAGE
+export const cli = join(built ?? repository, 'bin', 'kubestage.mjs')
+/** The file that a process of the cluster runs, as its command line has it. */
+export const programOf = (name: 'apiserver' | 'kubelet'): string =>
+  built ? join(built, 'dist', name, 'main.js') : join(repository, name, 'main.ts')
 
 /** A cluster as a user starts it: the real command, its own state folder, a free port. */
 export interface TestCluster {

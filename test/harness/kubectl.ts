@@ -2,6 +2,7 @@ import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
+import { newest } from './versions.ts'
 
 export interface Kubectl {
   file: string
@@ -30,9 +31,9 @@ const knownFolders = [
   ...builtVersions.map((version) => join(toolchains, `kubectl-${version}`, 'bin')),
 ]
 
-/** Those within the supported skew that are not on this machine. */
+/** Those that are wanted, and not on this machine: the server's own version; `VERSIONS=all` wants the one before it as well. */
 export const missingKubectls = (found: readonly Kubectl[]): string[] =>
-  builtVersions.filter((version) => !found.some((one) => one.version === version))
+  newest(builtVersions).filter((version) => !found.some((one) => one.version === version))
 
 /** Each version of kubectl on this machine once, oldest first. */
 export function findKubectls(): Kubectl[] {

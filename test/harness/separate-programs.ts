@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import { createRestClient, type ServerClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
-import { type CommandRun, cli, repository, startProgram } from './cluster.ts'
+import { type CommandRun, cli, programOf, startProgram } from './cluster.ts'
 import { killIfThere, processesWith } from './processes.ts'
 
 const ready = '"msg":"ready"'
@@ -34,10 +34,10 @@ export class SeparatePrograms {
 
   /** The same, with control loops in its process. */
   async startServerWithLoops(...flags: string[]): Promise<CommandRun> {
-    return this.startServerOf(repository, ...flags)
+    return this.#serving(this.#start([programOf('apiserver'), ...this.#serverFlags(), ...flags]))
   }
 
-  /** The same, of other files of the repository. */
+  /** The same, of the sources in another folder. */
   async startServerOf(root: string, ...flags: string[]): Promise<CommandRun> {
     return this.#serving(this.#start([join(root, 'apiserver', 'main.ts'), ...this.#serverFlags(), ...flags]))
   }
@@ -69,8 +69,7 @@ export class SeparatePrograms {
       `--root-dir=${rootDir}`,
       `--node-name=${nodeName}`,
     ]
-    const main = join(repository, 'kubelet', 'main.ts')
-    const kubelet = spawn(process.execPath, [main, ...flags], { stdio: 'ignore' })
+    const kubelet = spawn(process.execPath, [programOf('kubelet'), ...flags], { stdio: 'ignore' })
     const ended = once(kubelet, 'exit')
     this.#t.teardown(async () => {
       kubelet.kill('SIGTERM')
