@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Node } from '../../shared/api/types.ts'
 import { nodes, pods } from '../../shared/client/resources.ts'
-import { noBrowser, startBrowser } from '../harness/browser.ts'
+import { noBrowser, startBrowser, visit } from '../harness/browser.ts'
 import { startCommand, startTestCluster } from '../harness/cluster.ts'
 import { podOf } from '../harness/pods.ts'
 import { scratchFolder } from '../harness/scratch.ts'
@@ -84,7 +84,7 @@ async function main(): Promise<void> {
     t.equal(await page.getByRole('button', { name: 'Delete before' }).count(), 0)
     await cluster.client.create(nodes, { metadata: { name: 'machine' } })
     const acting = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage()
-    await acting.goto(await link('--ui-actions'))
+    await visit(acting, () => link('--ui-actions'))
     await acting.getByRole('tab', { name: 'Nodes' }).click()
     await acting.getByRole('button', { name: 'Cordon machine', exact: true }).click()
     await acting.getByText('machine gets no more pods').waitFor()

@@ -10,7 +10,7 @@ import type { Deployment } from '../../shared/api/workloads/workloads.ts'
 import { deployments, pods, services, terminations } from '../../shared/client/resources.ts'
 import type { RecordLine } from '../../shared/record/format.ts'
 import { Story } from '../../ui/story/story.ts'
-import { noBrowser, startBrowser, violations } from '../harness/browser.ts'
+import { noBrowser, startBrowser, violations, visit } from '../harness/browser.ts'
 import { repository, startCommand, startTestCluster } from '../harness/cluster.ts'
 import { followPod, isReady, podOf, politeScript } from '../harness/pods.ts'
 import { scratchFolder } from '../harness/scratch.ts'
@@ -38,7 +38,7 @@ async function main(): Promise<void> {
   const errors: string[] = []
   page.on('pageerror', ({ message }) => errors.push(message))
   page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
-  await page.goto(site.url)
+  await visit(page, () => site.url)
   await page.getByText('read to its end').waitFor()
   await page.getByRole('img', { name: /^Timeline of/ }).waitFor()
 
@@ -113,7 +113,7 @@ async function main(): Promise<void> {
     await page.getByText('No pod matches').waitFor()
     await page.getByRole('searchbox').fill('update told')
     await until(async () => (await page.locator('[data-pod]').count()) === 1, { what: 'the pod with that reason' })
-    t.equal(await page.locator('[data-pod=told] [data-chip]').count(), 1, 'it says how it ended')
+    await page.locator('[data-pod=told] [data-chip]').waitFor() // it says how it ended
     await page.getByRole('searchbox').fill('')
     await page.getByRole('button', { name: 'All (0)' }).click()
   })

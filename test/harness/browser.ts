@@ -16,6 +16,17 @@ export async function startBrowser(t: Test): Promise<Browser> {
   return browser
 }
 
+/**
+ * Opens a page, once more if chromium gave up since a network of the machine came or went meanwhile, such as that of
+ * another test's pods.
+ */
+export async function visit(page: Page, link: () => string | Promise<string>): Promise<void> {
+  const opened = await page.goto(await link()).catch((error: Error) => error)
+  if (!(opened instanceof Error)) return
+  if (!opened.message.includes('ERR_NETWORK_CHANGED')) throw opened
+  await page.goto(await link())
+}
+
 /** What axe-core finds. */
 export async function violations(page: Page): Promise<string[]> {
   const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
