@@ -28,7 +28,7 @@ export async function compareWith(given: string): Promise<void> {
   if (verdicts.some(({ word }) => word === 'slower')) process.exitCode = 1
 }
 
-/** Returns the folder of the first package whose server starts. A commit in the middle of a change may not even build. */
+/** Returns the folder of the first package whose server starts: a commit in the middle of a change may not build. */
 async function firstThatStarts(commits: readonly string[]): Promise<string> {
   for (const commit of commits) {
     try {
