@@ -36,6 +36,23 @@ export function cidrProblems(text: string): string[] {
   return hasBitsBeyond(cidr) ? ['must not have bits set beyond the prefix length'] : []
 }
 
+/** Returns what is wrong with a CIDR where newer kinds take none but the canonical form. */
+export function strictCidrProblems(text: string): string[] {
+  const problems = cidrProblems(text)
+  return problems.length > 0 ? problems : notCanonical(text, canonicalCidr(text))
+}
+
+/** Returns what is wrong with an address where newer kinds take none but the canonical form. */
+export function strictAddressProblems(text: string): string[] {
+  const problems = addressProblems(text)
+  return problems.length > 0 ? problems : notCanonical(text, canonicalAddress(text))
+}
+
+const notCanonical = (text: string, canonical: string): string[] =>
+  text === canonical ? [] : [`must be in canonical form (${JSON.stringify(canonical)})`]
+
+const canonicalCidr = (text: string): string => text.replace(/^[^/]*/, canonicalAddress)
+
 /** Returns upstream's warnings for a valid address. */
 export function addressWarnings(text: string, path: string): string[] {
   const canonical = canonicalAddress(text)
@@ -47,9 +64,8 @@ export function addressWarnings(text: string, path: string): string[] {
 
 /** Returns upstream's warnings for a valid CIDR. */
 export function cidrWarnings(text: string, path: string): string[] {
-  const [address = '', length] = text.split('/')
-  const canonical = `${canonicalAddress(address)}/${length}`
-  if (!isIPv6(address) || canonical === text) return []
+  const canonical = canonicalCidr(text)
+  if (canonical === text) return []
   return [
     `${path}: IPv6 CIDR value ${JSON.stringify(text)} should be in RFC 5952 canonical format (${JSON.stringify(canonical)})`,
   ]

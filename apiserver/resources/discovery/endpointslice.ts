@@ -4,7 +4,7 @@ import type { WithMeta } from '../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import { duplicate, invalid, notSupported, required, tooMany } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
-import { addressProblems, canonicalAddress } from '../../validation/ip.ts'
+import { strictAddressProblems } from '../../validation/ip.ts'
 import { dns1123Label, dns1123Subdomain, labelValueMessages, qualifiedName } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { reject } from '../parts/messages.ts'
@@ -103,7 +103,7 @@ function validateEndpoint(
     const field = `${at}.addresses[${index}]`
     if (family === 'FQDN') validateFullName(address, field, errors)
     else if (family === 'IPv4' || family === 'IPv6') {
-      const problems = slicedAddressProblems(address, family)
+      const problems = strictAddressProblems(address)
       reject(errors, field, address, problems)
       if (problems.length > 0) continue
       const version = family === 'IPv4' ? 4 : 6
@@ -138,14 +138,6 @@ function validateHints(
     reject(errors, field, name, problemsOf(name))
   }
   return true
-}
-
-/** Those of a slice of IPv6 are in canonical form as well. */
-function slicedAddressProblems(address: string, family: 'IPv4' | 'IPv6'): string[] {
-  const problems = addressProblems(address)
-  const canonical = canonicalAddress(address)
-  if (problems.length > 0 || family === 'IPv4' || canonical === address) return problems
-  return [`must be in canonical form (${JSON.stringify(canonical)})`]
 }
 
 function validateFullName(name: string, field: string, errors: FieldErrors): void {

@@ -5,7 +5,7 @@ import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
-import { addressProblems, cidrProblems } from '../../validation/ip.ts'
+import { strictAddressProblems, strictCidrProblems } from '../../validation/ip.ts'
 import { dns1123Subdomain, domainPrefixedPath, pathSegmentName } from '../../validation/names.ts'
 import { reject } from '../parts/messages.ts'
 import { plain } from '../parts/plain.ts'
@@ -98,7 +98,7 @@ const ipaddress = plain<WithMeta<V1IPAddress>>({
   ],
   selectableFields: {},
   strategy: {
-    validateName: (name) => addressProblems(name),
+    validateName: strictAddressProblems,
     validate({ spec }, errors) {
       if (!spec?.parentRef) errors.push(required('spec.parentRef'))
       else {
@@ -173,7 +173,7 @@ function validateNewRanges(ranges: string[], errors: FieldErrors): void {
     return
   }
   const count = errors.length
-  for (const [index, range] of ranges.entries()) reject(errors, `${field}[${index}]`, range, cidrProblems(range))
+  for (const [index, range] of ranges.entries()) reject(errors, `${field}[${index}]`, range, strictCidrProblems(range))
   const [isFirst6, isSecond6] = ranges.map((range) => range.includes(':'))
   if (ranges.length < 2 || errors.length > count || isFirst6 !== isSecond6) return
   const detail = 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64'
