@@ -66,7 +66,10 @@ export function decideDelete(
   return changed(object, current) ? { outcome: 'mark', object } : { outcome: 'pending', object: current }
 }
 
-/** Shortens the rest of the grace period; a later DELETE cannot extend it. */
+/**
+ * Shortens the rest of the grace period. A later DELETE that does not shorten it leaves the finalizers, too, as they
+ * are.
+ */
 function shorten(object: KubeObject, options: DeleteOptions, nowMs: number, current: KubeObject): DeleteDecision {
   const { metadata } = object
   const granted = clampGrace(metadata.deletionGracePeriodSeconds) ?? 0
@@ -77,7 +80,7 @@ function shorten(object: KubeObject, options: DeleteOptions, nowMs: number, curr
     metadata.deletionTimestamp = toTime(Math.max(deadlineMs, nowMs))
     metadata.deletionGracePeriodSeconds = asked
     if (asked === 0 && !metadata.finalizers) return { outcome: 'remove', object, written: true }
-  }
+  } else metadata.finalizers = current.metadata.finalizers
   return changed(object, current) ? { outcome: 'mark', object } : { outcome: 'pending', object: current }
 }
 
