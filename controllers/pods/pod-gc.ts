@@ -7,6 +7,7 @@ import type { Controller, ControllerContext } from '../controller.ts'
 import type { TrimmedPod } from '../informers/trimmed-pod.ts'
 import { setPodStatus } from './pod-conditions.ts'
 import { UnseenEnds } from './unseen-ends.ts'
+import { whenChanged } from './when-changed.ts'
 
 const PERIOD_MS = 20_000
 /** A node must be missing for so long before its pods are given up. */
@@ -27,8 +28,10 @@ export function startPodGarbageCollector(context: ControllerContext): Controller
   const nodes = informers.nodes()
   const unseen = new UnseenEnds(context)
   const missingSince = new Map<string, number>()
+  // A node that is missing is given up by the time.
+  const sweep = whenChanged([pods, nodes], sweepAll, () => missingSince.size > 0)
 
-  async function sweep(): Promise<void> {
+  async function sweepAll(): Promise<void> {
     const all = [...pods.list()]
     for (const pod of tooManyTerminated(all, MAX_TERMINATED)) await remove(pod)
     for (const pod of all.filter(isTerminatingWithoutNode)) await fail(pod)
