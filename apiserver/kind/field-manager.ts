@@ -69,10 +69,9 @@ export function trackFields(
 ): void {
   try {
     const kind = managedKind(definition)
-    const update = (): void =>
-      updateManagedFields(kind, live as JsonMap | undefined, object as unknown as JsonMap, write)
-    if (live) update()
-    else withEmptied(object, 'shown', update)
+    withEmptied(object, 'shown', () =>
+      updateManagedFields(kind, live as JsonMap | undefined, object as unknown as JsonMap, write),
+    )
   } catch {
     object.metadata.managedFields = undefined
   }
