@@ -11,7 +11,7 @@ import { cidrProblems, cidrWarnings, isCidr, isStrictSubset } from '../../valida
 import { validateLabelSelector } from '../../validation/label-selector.ts'
 import { portName, portNumber } from '../../validation/names.ts'
 import { reject } from '../parts/messages.ts'
-import { plain } from '../parts/plain.ts'
+import { contentOrEmptinessChanged, plain } from '../parts/plain.ts'
 import { selectorText } from '../parts/workload.ts'
 
 export const networkpolicy = plain<NetworkPolicy>({
@@ -26,8 +26,8 @@ export const networkpolicy = plain<NetworkPolicy>({
     selectorText(spec?.podSelector),
     age(metadata.creationTimestamp, nowMs),
   ],
-  countsGenerations: true,
   strategy: {
+    generation: { changed: contentOrEmptinessChanged },
     applyDefaults({ spec }) {
       if (!spec) return
       for (const { ports = [] } of [...(spec.ingress ?? []), ...(spec.egress ?? [])])

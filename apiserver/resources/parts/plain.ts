@@ -2,6 +2,7 @@
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import { type ResourceDefinition, resource, type Stored, type Strategy } from '../../kind/resource-definition.ts'
 import { zeroOf } from '../../validation/decoder.ts'
+import { withEmptied } from '../../validation/emptied.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 
 /** What a table row may say besides the names. */
@@ -77,3 +78,7 @@ export function contentChanged(object: Stored, old: Stored): boolean {
   })
   return !deepEqual(content(object), content(old))
 }
+
+/** As {@link contentChanged}, for kinds of which upstream tells an empty list or map from an absent one. */
+export const contentOrEmptinessChanged = (object: Stored, old: Stored): boolean =>
+  withEmptied(object, 'all', () => contentChanged(object, old))

@@ -11,7 +11,7 @@ import type { ObjectMeta, WithMeta } from '../../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn } from '../../../kind/cells.ts'
 import type { ResourceDefinition } from '../../../kind/resource-definition.ts'
 import { validateConditions } from '../../parts/conditions.ts'
-import { plain } from '../../parts/plain.ts'
+import { contentOrEmptinessChanged, plain } from '../../parts/plain.ts'
 import {
   validateMatchResources,
   validateMutatingPolicySpec,
@@ -91,8 +91,8 @@ const validatingwebhookconfiguration = plain<WithMeta<V1ValidatingWebhookConfigu
   categories,
   columns: webhookColumns,
   cells: webhookCells,
-  countsGenerations: true,
   strategy: {
+    generation: { changed: contentOrEmptinessChanged },
     unqualifiedFinalizers: true,
     warnings: staticNameWarnings,
     applyDefaults: ({ webhooks = [] }) => webhooks.forEach(defaultWebhook),
@@ -109,8 +109,8 @@ const mutatingwebhookconfiguration = plain<WithMeta<V1MutatingWebhookConfigurati
   categories,
   columns: webhookColumns,
   cells: webhookCells,
-  countsGenerations: true,
   strategy: {
+    generation: { changed: contentOrEmptinessChanged },
     unqualifiedFinalizers: true,
     warnings: staticNameWarnings,
     applyDefaults({ webhooks = [] }) {
