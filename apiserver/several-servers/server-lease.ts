@@ -97,6 +97,7 @@ export class ServerLease {
     const entry = await this.#storage.get(this.#key)
     const spec = { ...(this.#object.spec as object), renewTime: toMicroTime(this.#clock.now()) }
     const value = encodeObject({ ...this.#object, spec })
-    await this.#storage.put({ key: this.#key, value, expect: entry?.revision ?? 'absent' })
+    // A server starts on a full disk, too: reads and deletes go on there.
+    await this.#storage.put({ key: this.#key, value, expect: entry?.revision ?? 'absent', freeing: true })
   }
 }

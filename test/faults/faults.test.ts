@@ -32,3 +32,10 @@ t.test('no fault loses what was acknowledged, or leaves anything behind', async 
   t.same(report.faults, wanted)
   t.ok(report.writes.acknowledged > 20, `${report.writes.acknowledged} writes were acknowledged`)
 })
+
+t.test('nor with three API servers on one file', async (t) => {
+  const faults = ['SIGKILL to the API server', 'full disk and SIGKILL to the API server']
+  const said: string[] = []
+  const report = await siege({ seed: 1, servers: 3, until: { faults }, say: (line) => said.push(line) })
+  t.same(report.violations, [], said.join('\n'))
+})

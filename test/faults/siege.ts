@@ -11,6 +11,8 @@ import { isRefusal, Subject } from './subject.ts'
 
 export interface SiegeOptions {
   seed: number
+  /** How many API servers the cluster has. Default: 1. */
+  servers?: number
   /** Ends the siege: after so many milliseconds, or when each of these faults was inflicted once. */
   until: { ms: number } | { faults: readonly string[] }
   /** One line for each fault. */
@@ -33,10 +35,10 @@ const steady = ['one', 'two']
 const writers = 4
 
 /** Faults in random order on a cluster under load; after each, and at the end, what must be true is held against what is. */
-export async function siege({ seed, until, say }: SiegeOptions): Promise<SiegeReport> {
+export async function siege({ seed, servers, until, say }: SiegeOptions): Promise<SiegeReport> {
   const random = randomFrom(seed)
   const folder = mkdtempSync(join(tmpdir(), 'kubestage-faults-'))
-  const subject = new Subject(folder)
+  const subject = new Subject(folder, { servers })
   const ledger = new Ledger(randomFrom(seed + 1))
   const report: SiegeReport = {
     seed,
@@ -69,6 +71,9 @@ export async function siege({ seed, until, say }: SiegeOptions): Promise<SiegeRe
     for (const fault of plan(possible, until, random, subject)) {
       const beganMs = realClock.monotonic()
       const processes = steady.map((name) => subject.processOf(name))
+      // One that the fault before has killed may not be there again.
+      if (fault.endsNothing)
+        await eventually(() => !programs(subject).includes('undefined'), { what: 'all programs', timeoutMs: 60_000 })
       const before = programs(subject)
       try {
         await fault.inflict({ subject, ledger, random })

@@ -48,8 +48,12 @@ export class Subject {
   #client: ServerClient | undefined
   #access: ClusterAccess | undefined
 
-  constructor(folder: string) {
+  readonly #servers: number
+
+  /** `servers`: how many API servers share the file. */
+  constructor(folder: string, { servers = 1 } = {}) {
     this.folder = folder
+    this.#servers = servers
     const place = join(folder, 'disk')
     this.hasDisk = mountSmallDisk(place, 'size=96m')
     this.stateDir = join(place, 'state')
@@ -78,6 +82,7 @@ export class Subject {
     const log = openSync(join(this.folder, 'up.log'), 'a')
     const env = { ...process.env, NO_COLOR: '1' }
     const args = ['up', '--port=0', `--state-dir=${this.stateDir}`, `--storage=sqlite:${this.storageFile}`]
+    if (this.#servers > 1) args.push(`--apiservers=${this.#servers}`)
     // With the pipe of a launcher, so that a run that is killed takes its cluster along.
     const up = spawn(process.execPath, [cli, ...args, '--shutdown-grace-period=2s'], {
       cwd: repository,
@@ -305,7 +310,9 @@ export class Subject {
 
 /** Whether it is known that nothing was written: the server itself refused, or none was there. */
 export const isRefusal = (error: unknown): boolean =>
-  error instanceof StatusError || (error as { code?: string }).code === 'ECONNREFUSED'
+  error instanceof StatusError
+    ? !error.message.includes('it may have happened')
+    : (error as { code?: string }).code === 'ECONNREFUSED'
 
 function words(pid: number): string {
   try {
