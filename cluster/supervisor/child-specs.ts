@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { extname, join } from 'node:path'
 import { startShim } from '../../kubelet/runtime/process/shim/shim.ts'
@@ -19,9 +20,14 @@ const nursery = ['--max-semi-space-size=16']
 
 /**
  * glibc keeps an arena of freed memory for each thread, and limits that grow with what was freed. A kubelet's work is
- * done by one thread, whose bursts of pods leave both behind. Other C libraries ignore the variables.
+ * done by one thread, whose bursts of pods leave both behind. Other C libraries ignore the variables, and without `env`
+ * the kubelet runs as it is.
  */
+const env = '/usr/bin/env'
 const allocator = ['MALLOC_ARENA_MAX=1', 'MALLOC_TRIM_THRESHOLD_=131072', 'MALLOC_MMAP_THRESHOLD_=131072']
+
+const withAllocator = (program: string): [string, ...string[]] =>
+  existsSync(env) ? [env, ...allocator, program] : [program]
 
 const stderr = 2
 
@@ -47,8 +53,7 @@ const compileCache = (): string[] =>
  */
 export const kubeletSpec = (place: Place, fate: PodsFate = killed): ChildSpec => ({
   ...endsWithParent([
-    'env',
-    ...[...allocator, process.execPath],
+    ...withAllocator(process.execPath),
     ...[...nursery, ...compileCache(), kubeletMain, '--config', kubeletConfigFile(place), '--supervised'],
   ]),
   logFile: kubeletLog(place),

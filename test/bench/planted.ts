@@ -30,7 +30,7 @@ const places: Record<string, { file: string; before: string; requests: number; u
     file: 'apiserver/watchcache/watch-group.ts',
     before: '    this.#pending.push(record)',
     requests: 100,
-    unless: 'this.#sinks.length < 100',
+    unless: 'this.#sinks.size < 100',
   },
   start: { file: 'apiserver/server.ts', before: '  const { storage = createMemoryStorage() }', requests: 1 },
 }

@@ -110,10 +110,10 @@ class ListStream {
       },
       () => {
         if (written < batchBytes) return
-        this.#put(out, batch)
+        const isTaken = this.#put(out, batch)
         batch = []
         written = 0
-        return out.writableNeedDrain ? once(out, 'drain') : undefined
+        return isTaken ? undefined : once(out, 'drain')
       },
       () => written >= batchBytes,
     )
@@ -122,10 +122,16 @@ class ListStream {
     out.end()
   }
 
-  /** HTTP/2 frames parts as they are. HTTP/1.1 would make a chunk of each, and gzip a piece of work. */
-  #put(out: Writable, parts: readonly (string | Buffer)[]): void {
-    if (out !== this.#exchange.response || this.#exchange.request.httpVersionMajor === 1) out.write(joined(parts))
-    else for (const part of parts) out.write(part)
+  /**
+   * HTTP/2 frames parts as they are. HTTP/1.1 would make a chunk of each, and gzip a piece of work. Returns false where
+   * the next parts must wait for `drain`.
+   */
+  #put(out: Writable, parts: readonly (string | Buffer)[]): boolean {
+    if (out !== this.#exchange.response || this.#exchange.request.httpVersionMajor === 1)
+      return out.write(joined(parts))
+    let isTaken = true
+    for (const part of parts) isTaken = out.write(part)
+    return isTaken
   }
 
   /**

@@ -1,4 +1,5 @@
 /** A test of the harness: each bug that is planted in a server must be found within the budget of the sample. */
+import '../../harness/from-sources.ts'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
