@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { extname, join } from 'node:path'
 import { startShim } from '../../kubelet/runtime/process/shim/shim.ts'
@@ -17,17 +16,6 @@ const kubeletMain = join(import.meta.dirname, '..', '..', 'kubelet', `main${exte
  * the memory is given back.
  */
 const nursery = ['--max-semi-space-size=16']
-
-/**
- * glibc keeps an arena of freed memory for each thread, and limits that grow with what was freed. A kubelet's work is
- * done by one thread, whose bursts of pods leave both behind. Other C libraries ignore the variables, and without `env`
- * the kubelet runs as it is.
- */
-const env = '/usr/bin/env'
-const allocator = ['MALLOC_ARENA_MAX=1', 'MALLOC_TRIM_THRESHOLD_=131072', 'MALLOC_MMAP_THRESHOLD_=131072']
-
-const withAllocator = (program: string): [string, ...string[]] =>
-  existsSync(env) ? [env, ...allocator, program] : [program]
 
 const stderr = 2
 
@@ -53,7 +41,7 @@ const compileCache = (): string[] =>
  */
 export const kubeletSpec = (place: Place, fate: PodsFate = killed): ChildSpec => ({
   ...endsWithParent([
-    ...withAllocator(process.execPath),
+    process.execPath,
     ...[...nursery, ...compileCache(), kubeletMain, '--config', kubeletConfigFile(place), '--supervised'],
   ]),
   logFile: kubeletLog(place),
