@@ -20,7 +20,11 @@ const places: Record<string, { file: string; before: string; requests: number; u
     before: '  const { definition, namespace, ',
     requests: 1,
   },
-  get: { file: 'apiserver/http/verbs/get.ts', before: '  const { request, info, user }', requests: 1 },
+  get: {
+    file: 'apiserver/http/verbs/get.ts',
+    before: '  const { exchange, definition, target } = resource',
+    requests: 1,
+  },
   patch: {
     file: 'apiserver/registry/writes/update-object.ts',
     before: '  const { definition, namespace, ',
