@@ -33,7 +33,8 @@ export interface Figure {
   round(target: Target, options: { mark: string; begin: Begin }): Promise<Round>
 }
 
-const rate =
+/** So many requests over all connections. */
+export const rate =
   (count: number, request: (i: number, mark: string) => Request): Figure['round'] =>
   async (target, { mark, begin }) => {
     const options = { count, connections: CONNECTIONS, request: (i: number) => request(i, mark), begin }

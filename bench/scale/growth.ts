@@ -4,7 +4,7 @@
  */
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { bareApi } from '../cluster.ts'
-import { type Figure, turn, watch } from '../compare/versus.ts'
+import { type Figure, rate, turn, watch } from '../compare/versus.ts'
 import { Http2Connection, type Request } from '../http2-connection.ts'
 import { load, median } from '../load.ts'
 import { CONNECTIONS, currentVersion, PODS, prepare } from '../measure.ts'
@@ -30,13 +30,6 @@ const store = (name: string): Request => {
   const body = Buffer.from(JSON.stringify({ ...pod, spec: { ...pod.spec, schedulerName: 'none' } }))
   return { method: 'POST', path: PODS, contentType: 'application/json', body }
 }
-
-const rate =
-  (count: number, request: (i: number, mark: string) => Request): Figure['round'] =>
-  async (target, { mark, begin }) => {
-    const options = { count, connections: CONNECTIONS, request: (i: number) => request(i, mark), begin }
-    return { figure: (await load(target, options)).perSecond, requests: count }
-  }
 
 /** Pages of 500 objects, one after the other. */
 const pages: Figure['round'] = async (target, { begin }) => {

@@ -1,4 +1,5 @@
 /** What the spec of a persistent volume must be. Upstream: ValidatePersistentVolumeSpec. */
+
 import { posix } from 'node:path'
 import type { V1PersistentVolumeSpec } from '@kubernetes/client-node'
 import { isNegativeQuantity, quantityValue } from '../../../shared/api/quantities/quantity.ts'
@@ -6,6 +7,7 @@ import type { Wire } from '../../../shared/api/types.ts'
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dns1123Subdomain } from '../../validation/names.ts'
+import { sortedByKey } from '../../values/sorted-by-key.ts'
 import { reject } from './messages.ts'
 import { validateNodeSelector } from './node-selector.ts'
 import { validatePersistentSource } from './persistent-volume-sources.ts'
@@ -85,7 +87,7 @@ function validateCapacity(spec: PersistentVolumeSpec, errors: FieldErrors): void
   const names = Object.keys(capacity)
   if (names.length === 0) errors.push(required('spec.capacity'))
   if (capacity.storage === undefined || names.length > 1)
-    errors.push(notSupported('spec.capacity', inOrder(spec.capacity), ['storage']))
+    errors.push(notSupported('spec.capacity', spec.capacity ? sortedByKey(spec.capacity) : null, ['storage']))
   for (const name of names) {
     const quantity = capacity[name] ?? '0'
     const at = `spec.capacity[${name}]`
@@ -94,10 +96,6 @@ function validateCapacity(spec: PersistentVolumeSpec, errors: FieldErrors): void
     validatePositive(quantity, at, errors)
   }
 }
-
-/** Returns a map as Go prints it. */
-const inOrder = (map: Record<string, string> | undefined): object | null =>
-  map ? Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1))) : null
 
 function validateNodeAffinity({ nodeAffinity }: PersistentVolumeSpec, errors: FieldErrors): void {
   if (!nodeAffinity) return

@@ -1,4 +1,5 @@
 /** What the kinds that make pods of a template have in common. */
+
 import {
   formatSelectorObject,
   fromSelectorObject,
@@ -17,6 +18,7 @@ import { dump } from '../../validation/go-dump.ts'
 import { type LabelSelector, validateLabelSelector } from '../../validation/label-selector.ts'
 import { dns1123Label } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
+import { sortedByKey } from '../../values/sorted-by-key.ts'
 import {
   containerImages,
   containerNames,
@@ -153,13 +155,9 @@ export function validateSelector(selector: LabelSelector | undefined, kind: stri
   }
 }
 
-/** Returns a map as Go prints it. */
-const sortedMap = (map: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)))
-
 /** A selector as Go prints it: its fields in their order, maps by their keys, and nothing that is empty. */
 export const shownSelector = ({ matchLabels = {}, matchExpressions }: LabelSelector = {}) => ({
-  ...(Object.keys(matchLabels).length > 0 && { matchLabels: sortedMap(matchLabels) }),
+  ...(Object.keys(matchLabels).length > 0 && { matchLabels: sortedByKey(matchLabels) }),
   ...(matchExpressions?.length && {
     matchExpressions: matchExpressions.map(({ key, operator, values }) => ({
       key,
@@ -186,7 +184,7 @@ export function validateSelected(
 }
 
 export const notSelected = (path: string, labels: Record<string, string> | undefined) =>
-  invalid(`${path}.metadata.labels`, labels ? sortedMap(labels) : null, '`selector` does not match template `labels`')
+  invalid(`${path}.metadata.labels`, labels ? sortedByKey(labels) : null, '`selector` does not match template `labels`')
 
 /**
  * Validates a template whose pods run forever: restartPolicy must be Always, and activeDeadlineSeconds is forbidden.

@@ -3,6 +3,7 @@ import { age, ageColumn, column, humanDuration, nameColumn } from '../../../kind
 import { resource } from '../../../kind/resource-definition.ts'
 import { labelValueMessages } from '../../../validation/names.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
+import { sortedByKey } from '../../../values/sorted-by-key.ts'
 import { CONTROLLER_UID, JOB_NAME, type Job, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME } from '../../parts/job-spec/job.ts'
 import { jobSpecWarnings } from '../../parts/job-spec/warnings.ts'
 import { MAX_INT32 } from '../../parts/messages.ts'
@@ -101,9 +102,6 @@ function applyDefaults({ metadata, spec }: Job): void {
   defaultPodTemplate(spec.template)
 }
 
-const sorted = (labels: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)))
-
 /** The pods are found by the job's uid. Labels that were given stay, and are refused if they are others. */
 function generateSelector({ metadata, spec }: Job): void {
   const { uid = '', name = '' } = metadata
@@ -113,9 +111,12 @@ function generateSelector({ metadata, spec }: Job): void {
     [LEGACY_CONTROLLER_UID]: uid,
     [LEGACY_JOB_NAME]: name,
   }
-  spec.template.metadata = { ...spec.template.metadata, labels: sorted({ ...own, ...spec.template.metadata?.labels }) }
+  spec.template.metadata = {
+    ...spec.template.metadata,
+    labels: sortedByKey({ ...own, ...spec.template.metadata?.labels }),
+  }
   const matchLabels = { [CONTROLLER_UID]: uid, ...spec.selector?.matchLabels }
-  spec.selector = { ...spec.selector, matchLabels: sorted(matchLabels) }
+  spec.selector = { ...spec.selector, matchLabels: sortedByKey(matchLabels) }
 }
 
 const phases = ['Complete', 'Failed']

@@ -31,8 +31,9 @@ export function validateJobSpec(spec: JobSpec, path: string, errors: FieldErrors
   }
   if (spec.managedBy !== undefined) {
     if (spec.managedBy === '') errors.push(required(field('managedBy')))
-    const problems = spec.managedBy === '' ? [] : domainPrefixedPath(spec.managedBy)
-    for (const { value, message } of problems) errors.push(invalid(field('managedBy'), value, message))
+    else
+      for (const { value, message } of domainPrefixedPath(spec.managedBy))
+        errors.push(invalid(field('managedBy'), value, message))
     if (spec.managedBy.length > MAX_MANAGED_BY) errors.push(tooLong(field('managedBy'), MAX_MANAGED_BY))
   }
   validateCompletionMode(spec, field, errors)
