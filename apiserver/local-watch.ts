@@ -43,37 +43,41 @@ export class LocalWatch<T extends object> implements AsyncIterable<WatchEvent<T>
  * of the microtask queue for each event; one that is there already takes one.
  */
 class Reading<T extends object> implements AsyncIterator<WatchEvent<T>> {
+  readonly #api: ApiContext
+  readonly #definition: ResourceDefinition
+  readonly #options: LocalWatchOptions
   readonly #sink = new QueueSink()
-  readonly #signal: AbortSignal | undefined
-  readonly #begin: () => () => void
   #stop: (() => void) | undefined
   #events: Events = []
   #at = 0
   #isOver = false
 
-  constructor({ registry, clock }: ApiContext, definition: ResourceDefinition, options: LocalWatchOptions) {
-    const { signal, timeoutSeconds, exact = false, ...start } = options
+  constructor(api: ApiContext, definition: ResourceDefinition, options: LocalWatchOptions) {
+    this.#api = api
+    this.#definition = definition
+    this.#options = options
+  }
+
+  /** Returns what ends the watch. */
+  #begin(): () => void {
+    const { registry, clock } = this.#api
+    const { signal, timeoutSeconds, exact = false, ...start } = this.#options
     const sink = this.#sink
-    this.#signal = signal
-    this.#begin = () => {
-      const encoder = eventEncoder(definition, exact)
-      const watch = new Watch(registry.cacheOf(definition), sink, { ...start, encoder })
-      const end = (): void => sink.end()
-      const timer = timeoutSeconds
-        ? clock.machine.setTimer(timeoutSeconds * 1000, end, { background: true })
-        : undefined
-      signal?.addEventListener('abort', end, { once: true })
-      watch.run().catch((error: unknown) => sink.end(error as StatusError))
-      return () => {
-        watch.stop()
-        timer?.cancel()
-        signal?.removeEventListener('abort', end)
-      }
+    const encoder = eventEncoder(this.#definition, exact)
+    const watch = new Watch(registry.cacheOf(this.#definition), sink, { ...start, encoder })
+    const end = (): void => sink.end()
+    const timer = timeoutSeconds ? clock.machine.setTimer(timeoutSeconds * 1000, end, { background: true }) : undefined
+    signal?.addEventListener('abort', end, { once: true })
+    watch.run().catch((error: unknown) => sink.end(error as StatusError))
+    return () => {
+      watch.stop()
+      timer?.cancel()
+      signal?.removeEventListener('abort', end)
     }
   }
 
   next(): Promise<IteratorResult<WatchEvent<T>>> {
-    if (this.#at === this.#events.length || this.#isOver || this.#signal?.aborted) return this.#more()
+    if (this.#at === this.#events.length || this.#isOver || this.#options.signal?.aborted) return this.#more()
     return Promise.resolve({ value: this.#events[this.#at++] as unknown as WatchEvent<T>, done: false })
   }
 
@@ -85,7 +89,7 @@ class Reading<T extends object> implements AsyncIterator<WatchEvent<T>> {
   }
 
   async #more(): Promise<IteratorResult<WatchEvent<T>>> {
-    if (this.#isOver || this.#signal?.aborted) return this.return()
+    if (this.#isOver || this.#options.signal?.aborted) return this.return()
     this.#stop ??= this.#begin()
     try {
       const events = await this.#sink.next()
