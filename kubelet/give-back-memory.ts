@@ -1,5 +1,5 @@
-import { performance } from 'node:perf_hooks'
 import type { Clock } from '../shared/clock/clock.ts'
+import { measureBusyShare } from '../shared/memory/busy-share.ts'
 import { collectGarbage } from '../shared/memory/collect-garbage.ts'
 
 const lookMs = 1_000
@@ -33,17 +33,8 @@ export function giveBackMemory(clock: Clock, { utilization, heapBytes, collect }
   return () => timer.cancel()
 }
 
-/** CPU time would take a process for idle that has to wait for a core. */
-function thisProcess(): Process {
-  let before = performance.eventLoopUtilization()
-  return {
-    utilization() {
-      const now = performance.eventLoopUtilization()
-      const { utilization } = performance.eventLoopUtilization(now, before)
-      before = now
-      return utilization
-    },
-    heapBytes: () => process.memoryUsage().heapTotal,
-    collect: collectGarbage,
-  }
-}
+const thisProcess = (): Process => ({
+  utilization: measureBusyShare(),
+  heapBytes: () => process.memoryUsage().heapTotal,
+  collect: collectGarbage,
+})
