@@ -12,32 +12,7 @@ import { parseArgs } from 'node:util'
 import { figureNames, gate, measureAgainst, usual } from '../../bench/compare/against.ts'
 import { type Verdict, verdictTable } from '../../bench/compare/verdict.ts'
 import { checkoutOf, packageIn } from '../../bench/package.ts'
-
-/** Where time is spent for each request; a watch has a hundred deliveries for one. */
-const places: Record<string, { file: string; before: string; requests: number; unless?: string }> = {
-  create: {
-    file: 'apiserver/registry/writes/create-object.ts',
-    before: '  const { definition, namespace, ',
-    requests: 1,
-  },
-  get: {
-    file: 'apiserver/http/verbs/get.ts',
-    before: '  const { exchange, definition, target } = resource',
-    requests: 1,
-  },
-  patch: {
-    file: 'apiserver/registry/writes/update-object.ts',
-    before: '  const { definition, namespace, ',
-    requests: 1,
-  },
-  watch: {
-    file: 'apiserver/watchcache/watch-group.ts',
-    before: '    this.#pending.push(record)',
-    requests: 100,
-    unless: 'this.#sinks.size < 100',
-  },
-  start: { file: 'apiserver/server.ts', before: '  const { storage = createMemoryStorage() }', requests: 1 },
-}
+import { places } from './places.ts'
 
 const { values } = parseArgs({
   options: {
@@ -69,7 +44,7 @@ function loopsPerMicrosecond(): number {
 
 async function planted(name: string): Promise<string> {
   const { file, before, requests, unless } = places[name]!
-  const options = { packages: { now: sources, then: sources }, flags, figures: [name], pairs: 1, rounds: 4, starts: 4 }
+  const options = { packages: { now: sources, then: sources }, flags, figures: [name], pairs: 2, rounds: 8, starts: 6 }
   const [usualTime] = await measureAgainst(options)
   const { median, unit } = usualTime!
   const microseconds = (median.then * requests * Number(values.percent) * (unit === 'ms' ? 1_000 : 1)) / 100
