@@ -13,7 +13,7 @@ const idle = 0.2
  * Tidies up after a program's start; call it when the program has started. It saves the code that the start compiled,
  * so that the next start is fast even if this process is killed, and has V8 optimize sooner. It also returns memory: a
  * start leaves an enlarged nursery, code that is not run again and half-empty pages, 12 MB, which V8 would keep until
- * memory is short. V8 gives back all code, so that a process with clients would compile theirs anew.
+ * memory is short. V8 gives back all code, so that a process with clients would compile theirs again.
  */
 export function settle(clock: Clock): void {
   const busyShare = measureBusyShare()
