@@ -22,3 +22,10 @@ export const selectsAll = ({ labels, fields }: Selection): boolean => labels.len
 
 /** Equal for selections that choose the same, so that watches can share. */
 export const selectionKey = (selection: Selection): string => JSON.stringify(selection)
+
+/**
+ * Returns the name of the one object that can be selected, where the fields ask for a name (upstream's
+ * `SelectionPredicate.MatchesSingle`).
+ */
+export const selectedName = ({ fields }: Selection): string | undefined =>
+  fields.find(({ field, equal }) => field === 'metadata.name' && equal)?.value

@@ -8,7 +8,7 @@ import type { Entry, Storage, StorageEvent, StorageWatch } from '../storage/stor
 import { CachedObject } from './cached-object.ts'
 import { type Forms, HeldEvents } from './held-events.ts'
 import { type OwnRemoval, OwnWrites } from './own-writes.ts'
-import { isSelected, type Selection, selectionKey, selectsAll } from './selection.ts'
+import { isSelected, type Selection, selectedName, selectionKey, selectsAll } from './selection.ts'
 import { WatchBacklog } from './watch-backlog.ts'
 import { WatchGroup } from './watch-group.ts'
 import { WatchGroups } from './watch-groups.ts'
@@ -143,12 +143,24 @@ export class WatchCache {
     const { startAfter, revision = this.revision(), limit = 0 } = options
     if (limit > 0 && revision >= this.revision() && selectsAll(selection))
       return { ...this.#page(selection.prefix, limit, startAfter), revision }
+    const single = startAfter === undefined && this.#selectedKey(selection)
+    if (single) {
+      const object = this.get(single, options.revision)
+      return { ...select(object ? [object] : [], selection, limit), revision }
+    }
     const now = this.#objects.range(selection.prefix, startAfter)
     const then =
       revision < this.revision()
         ? rewind(now, this.#history.after(revision), { prefix: selection.prefix, startAfter })
         : now
     return { ...select(then, selection, limit), revision }
+  }
+
+  /** The key of the one object that can be selected: by its name, and within a namespace where there are any. */
+  #selectedKey(selection: Selection): string | undefined {
+    const { namespaced } = this.definition
+    const name = !namespaced || selection.prefix !== this.prefix ? selectedName(selection) : undefined
+    return name && selection.prefix + name
   }
 
   /** A page of all objects as they are: what it takes does not grow with their number. */

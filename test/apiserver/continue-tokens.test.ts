@@ -127,3 +127,16 @@ t.test('no token ends in its first five minutes, and none lasts more than ten, w
     t.same(wrong, [], `after ${i + 1} minutes`)
   }
 })
+
+t.test('a list by name is one object, as it is or was, and ends there', async (t) => {
+  const { remove, list } = await start(t, createMemoryStorage())
+  const byName = 'limit=1&fieldSelector=metadata.name%3Db'
+  const found = await list(byName)
+  t.same(names(found), ['b'])
+  t.notOk(found.metadata.continue)
+  await remove('b')
+  t.same(names(await list(byName)), [])
+  const { resourceVersion } = found.metadata
+  t.same(names(await list(`${byName}&resourceVersionMatch=Exact&resourceVersion=${resourceVersion}`)), ['b'])
+  t.same(names(await list(`${byName}&labelSelector=none`)), [])
+})
