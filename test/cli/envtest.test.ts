@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { get as httpGet } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { writeAssets } from '../../cli/envtest/assets.ts'
@@ -17,14 +17,14 @@ import { type ClusterAccess, createRestClient } from '../../shared/client/rest-c
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { defaultFeatureGates } from '../../shared/config/feature-gates.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
-import { repository } from '../harness/cluster.ts'
+import { cli } from '../harness/cluster.ts'
 import { podOf } from '../harness/pods.ts'
 import { until } from '../harness/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'kubestage-envtest-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 const assets = join(folder, 'assets')
-writeAssets({ folder: assets, node: process.execPath, program: join(repository, 'bin', 'kubestage-envtest.mjs') })
+writeAssets({ folder: assets, node: process.execPath, program: join(dirname(cli), 'kubestage-envtest.mjs') })
 
 t.test("flags are read as Go's programs read them", async (t) => {
   const flags = parseGoFlags(['--a=1', '-b', '2', '--c', '--d=x=y', '--a=3', '--e='])

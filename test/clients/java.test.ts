@@ -1,10 +1,10 @@
 /** Java against the assets: a program that starts them as fabric8's kube-api-test does, and needs nothing but a JDK. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import { writeAssets } from '../../cli/envtest/assets.ts'
-import { repository } from '../harness/cluster.ts'
+import { cli } from '../harness/cluster.ts'
 import { run } from '../harness/run.ts'
 import { skipOrFail } from '../harness/skip.ts'
 
@@ -17,7 +17,7 @@ t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 if ((await run('javac', ['--version'])) === undefined) skipOrFail(t, 'no JDK on this machine')
 else {
   const assets = join(folder, 'assets')
-  const program = join(repository, 'bin', 'kubestage-envtest.mjs')
+  const program = join(dirname(cli), 'kubestage-envtest.mjs')
   writeAssets({ folder: assets, node: process.execPath, program })
   const ran = await run('java', [join(import.meta.dirname, 'java', 'KubeApiTest.java'), assets, folder], { timeoutMs })
   t.match(ran?.output, /^ok$/m)
