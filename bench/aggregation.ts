@@ -10,10 +10,10 @@ import { prepare } from './measure.ts'
 import { handle, type Server } from './processes.ts'
 import type { Row } from './report.ts'
 
-const toolchains = join(import.meta.dirname, '..', 'test', 'toolchains')
+const bin = join(import.meta.dirname, '..', 'test', 'toolchains', 'bin')
 const programs = {
-  server: join(toolchains, 'sample-apiserver/bin/sample-apiserver'),
-  etcd: join(toolchains, 'etcd/bin/server'),
+  server: join(bin, 'sample-apiserver'),
+  etcd: join(bin, 'server'),
 }
 const GROUP = '/apis/wardle.example.com/v1alpha1'
 const COUNT = 500
@@ -24,7 +24,7 @@ const GOAL = 1.5
 export const whyNoAggregation = (): string | undefined =>
   Object.values(programs).every(existsSync)
     ? undefined
-    : 'aggregation needs the sample API server and etcd in test/toolchains, which .ci/run builds'
+    : 'aggregation needs the sample API server and etcd in test/toolchains/bin, which .ci/run builds'
 
 /** Measures gets and creates in turns, one at a time; the first round warms up. */
 export async function measureAggregation(

@@ -2,7 +2,10 @@
 import { globSync, readFileSync } from 'node:fs'
 import t from 'tap'
 
-const modules = globSync('{examples,test/*}/*/go.mod').map((file) => ({ file, text: readFileSync(file, 'utf8') }))
+const modules = globSync('{examples/*,test/*,test/*/*}/go.mod').map((file) => ({
+  file,
+  text: readFileSync(file, 'utf8'),
+}))
 const ofKubernetes = modules.filter(({ text }) => text.includes('k8s.io/client-go v0.36.3'))
 const required = /^\s+(\S+) (v\S+)(?: \/\/ indirect)?$/gm
 /** The version of modules that a replacement decides about. */

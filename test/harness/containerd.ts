@@ -11,7 +11,7 @@ import { savedEntries, tarOf } from './image-archives.ts'
 import { until } from './until.ts'
 
 /** The folder into which `.ci/run` builds containerd. */
-export const builtContainerd = new URL('../toolchains/containerd/bin/', import.meta.url).pathname
+export const builtContainerd = new URL('../toolchains/bin/', import.meta.url).pathname
 const plugins = '/usr/lib/cni'
 const pause = 'kubestage.test/pause:1'
 export const busyboxImage = 'docker.io/library/busybox:1'
@@ -20,7 +20,7 @@ export const busyboxImage = 'docker.io/library/busybox:1'
 export function whyNoContainerd(bin = builtContainerd): string | undefined {
   if (process.getuid?.() !== 0) return 'containerd needs root'
   if (!existsSync(join(bin, 'containerd')))
-    return `needs containerd in ${bin}; .ci/run builds one into test/toolchains/containerd/bin`
+    return `needs containerd in ${bin}; .ci/run builds one into test/toolchains/bin`
   if (!existsSync('/usr/sbin/runc')) return 'needs runc: Debian has the package runc'
   if (!existsSync(join(plugins, 'bridge'))) return 'needs CNI plug-ins: Debian has containernetworking-plugins'
   return existsSync('/bin/busybox') ? undefined : 'needs a static busybox: Debian has busybox-static'

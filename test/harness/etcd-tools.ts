@@ -17,7 +17,7 @@ const restorerOf = ({ version }: EtcdProgram): string | undefined =>
 /** Why the tools of this etcd cannot be tested with; undefined where they are there. */
 export function missingTools(program: EtcdProgram): string | undefined {
   if (!isThere(etcdctlFile)) return 'no etcdctl on the PATH (Debian: apt-get install etcd-client)'
-  return restorerOf(program) ? undefined : 'no etcdutl on the PATH (built by .ci/run in test/toolchains/etcd)'
+  return restorerOf(program) ? undefined : 'no etcdutl on the PATH (built by .ci/run in test/toolchains/bin)'
 }
 
 /** What `etcdctl ARGS` prints. Rejects with its output when it fails. */

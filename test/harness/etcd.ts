@@ -12,7 +12,7 @@ export interface EtcdProgram {
 }
 
 /** What .ci/run builds: `server`, which is etcd, and `etcdutl`. */
-export const builtPrograms = join(import.meta.dirname, '..', 'toolchains', 'etcd', 'bin')
+export const builtPrograms = join(import.meta.dirname, '..', 'toolchains', 'bin')
 
 /** Programs that are tested with: those of ETCD_BIN (several with colons between), the one on the PATH, the built one. */
 export function etcdPrograms(): EtcdProgram[] {
@@ -29,7 +29,7 @@ export const noEtcd = 'no etcd on the PATH or in ETCD_BIN (Debian: apt-get insta
 
 /** Why a version that Kubestage promises to work with is not tested with. */
 export function missingEtcd(programs: readonly EtcdProgram[]): string[] {
-  const sources = { '3.4.': 'Debian: apt-get install etcd-server', '3.6.': 'built by .ci/run in test/toolchains/etcd' }
+  const sources = { '3.4.': 'Debian: apt-get install etcd-server', '3.6.': 'built by .ci/run in test/toolchains/bin' }
   const missing = Object.entries(sources).filter(
     ([start]) => !programs.some(({ version }) => version.startsWith(start)),
   )

@@ -8,12 +8,11 @@ export interface SampleApiServer {
   etcd: EtcdProgram
 }
 
-const file = join(import.meta.dirname, '..', 'toolchains', 'sample-apiserver', 'bin', 'sample-apiserver')
+const file = join(import.meta.dirname, '..', 'toolchains', 'bin', 'sample-apiserver')
 
 /** Returns the programs, or says why they cannot run here. */
 export function sampleApiServer(): SampleApiServer | string {
-  if (!existsSync(file))
-    return 'needs the sample API server in test/toolchains/sample-apiserver/bin, which .ci/run builds'
+  if (!existsSync(file)) return 'needs the sample API server in test/toolchains/bin, which .ci/run builds'
   const etcd = etcdPrograms().at(-1)
   return etcd ? { file, etcd } : 'needs etcd (Debian: apt-get install etcd-server)'
 }

@@ -16,7 +16,7 @@ t.setTimeout(buildTimeoutMs + testTimeoutMs)
 /** The cases send frames after their request, and want to see the server's opinion of those before its answer. */
 const answerAfterMs = 100
 
-const cwd = join(repository, 'test', 'clients', 'h2spec')
+const cwd = join(repository, 'test', 'toolchains')
 const folder = mkdtempSync(join(tmpdir(), 'kubestage-h2spec-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 const program = join(folder, 'h2spec')
