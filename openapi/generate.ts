@@ -111,10 +111,11 @@ export function generate(): Generated {
 
   const types: Record<string, TypeField[]> = {}
   for (const [name, schema] of Object.entries(schemas)) {
-    if (schema.type !== 'object' || !schema.properties) continue
-    const known = flatten(name, goTypes).filter(([json]) => schema.properties?.[json])
+    const { properties = goTypes[name] && {} } = schema
+    if (schema.type !== 'object' || !properties) continue
+    const known = flatten(name, goTypes).filter(([json]) => properties[json])
     const names = new Set(known.map(([json]) => json))
-    const others = Object.entries(schema.properties).filter(([json]) => !names.has(json))
+    const others = Object.entries(properties).filter(([json]) => !names.has(json))
     types[name] = [
       ...known,
       ...others.map(([json, property]): TypeField => [json, json, shapeOf(property), shapeOf(property), 'o', json]),

@@ -105,7 +105,8 @@ for (const [path, pkg] of packages) {
       declarations.set(`${path}.${name}`, { path, imports, body: body!, struct: true })
     }
     for (const [, name, body] of source.matchAll(/^type (\w+) (?:= )?([\w.[\]*{}]+)\s*$/gm)) {
-      declarations.set(`${path}.${name}`, { path, imports, body: body!, struct: false })
+      const isEmpty = body === 'struct{}'
+      declarations.set(`${path}.${name}`, { path, imports, body: isEmpty ? '' : body!, struct: isEmpty })
     }
   }
 }

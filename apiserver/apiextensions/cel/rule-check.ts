@@ -13,10 +13,10 @@ import {
 } from '../../schema/json-schema.ts'
 import { mentions } from '../../schema/mentions.ts'
 import { errorBody, OMITTED } from '../../validation/field-error.ts'
-import type { FieldError, FieldErrorType } from '../../validation/field-errors.ts'
+import type { FieldError } from '../../validation/field-errors.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import type { RuleCheck } from '../validate-custom-resource.ts'
-import { type CompiledRule, type CompileFailure, compileRules } from './rule-compiler.ts'
+import { type CompiledRule, type CompileFailure, compileRules, ruleReasons } from './rule-compiler.ts'
 
 /**
  * Returns the check of a schema's rules, each of whose evaluations may cost `celSteps`. Returns undefined if the schema
@@ -189,7 +189,7 @@ function failure(
   if (typeof said === 'object')
     return { type: 'FieldValueInvalid', field, value: schema.type ?? '', detail: said.outOfBudget }
   return {
-    type: (rule.reason ?? 'FieldValueInvalid') as FieldErrorType,
+    type: ruleReasons.find((reason) => reason === rule.reason) ?? 'FieldValueInvalid',
     field,
     value: seen.shown,
     detail: said ?? messageOf(rule),

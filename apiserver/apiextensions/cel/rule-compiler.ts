@@ -9,6 +9,14 @@ import { Optional } from '../../cel/values.ts'
 import { additionalOf, type JSONSchemaProps, ownProperty, type ValidationRule } from '../../schema/json-schema.ts'
 import { parseFieldPath } from '../field-path.ts'
 
+/** The types of error that a rule may name as its reason. */
+export const ruleReasons = [
+  'FieldValueDuplicate',
+  'FieldValueForbidden',
+  'FieldValueInvalid',
+  'FieldValueRequired',
+] as const
+
 export interface CompiledRule {
   rule: ValidationRule
   /** The most that the rule and its messageExpression cost for one value; set if the schema's size was given. */

@@ -10,12 +10,10 @@ import {
 } from '../../schema/json-schema.ts'
 import { forbidden, internal, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
-import { type CompiledRule, compileRules } from '../cel/rule-compiler.ts'
+import { type CompiledRule, compileRules, ruleReasons } from '../cel/rule-compiler.ts'
 import { parseFieldPath } from '../field-path.ts'
 import { exceedsBudget, MAX_RULE_COST, TotalCost } from './cel-cost.ts'
 import { printRule } from './internal-form.ts'
-
-const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired']
 
 /** Where a walk over a schema stands. */
 interface Place {
@@ -93,7 +91,8 @@ function textErrors({ rule, message = '', messageExpression = '' }: ValidationRu
 function targetErrors({ reason, fieldPath = '' }: ValidationRule, schema: JSONSchemaProps, path: string): FieldError[] {
   const errors: FieldError[] = []
   const at = `${path}.fieldPath`
-  if (reason !== undefined && !REASONS.includes(reason)) errors.push(notSupported(`${path}.reason`, reason, REASONS))
+  if (reason !== undefined && !ruleReasons.some((known) => known === reason))
+    errors.push(notSupported(`${path}.reason`, reason, ruleReasons))
   if (fieldPath !== '' && fieldPath.trim() === '') errors.push(invalid(at, fieldPath, 'must be non-empty if specified'))
   if (LINE_BREAK.test(fieldPath)) errors.push(invalid(at, fieldPath, 'must not contain line breaks'))
   if (fieldPath !== '' && !pathExists(fieldPath, schema)) errors.push(invalid(at, fieldPath, 'must be a valid path'))

@@ -75,7 +75,7 @@ export async function bind(
       transform(current) {
         const object = current!((member) => member !== 'spec')
         const pod = object as unknown as Pod
-        checkUid(scope, metadata.uid, object.metadata.uid)
+        checkUid(scope, metadata.uid, object.metadata.uid, options.dryRun)
         checkPod(scope.definition, pod)
         pod.spec = boundSpec(pod.spec, target.name ?? '')
         if (metadata.annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...metadata.annotations }

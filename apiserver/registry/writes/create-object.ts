@@ -97,9 +97,7 @@ export async function createObject(
       const stored = await put(registry, scope, object, options)
       if (stored) return stored
       if (attempt < tries) continue
-      throw metadata.generateName
-        ? generatedNameTaken(definition, metadata.name!)
-        : taken(registry, scope, metadata.name!)
+      throw taken(registry, scope, metadata)
     }
   }
   return allocation ? (await writeAllocated(allocation, store))! : store()
@@ -158,7 +156,9 @@ async function put(
   return result.ok ? asShown(definition, { value, parts, revision: result.revision }) : undefined
 }
 
-function taken(registry: WritePath, { definition, namespace }: RequestScope, name: string) {
+function taken(registry: WritePath, { definition, namespace }: RequestScope, metadata: KubeObject['metadata']) {
+  const name = metadata.name!
   const deleting = registry.lookup(definition, namespace, name)?.metadata.deletionTimestamp !== undefined
-  return alreadyExists(definition, name, deleting ? 'object is being deleted: ' : '')
+  const error = metadata.generateName ? generatedNameTaken : alreadyExists
+  return error(definition, name, deleting ? 'object is being deleted: ' : '')
 }

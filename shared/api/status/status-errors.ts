@@ -104,12 +104,12 @@ export const alreadyExists = (resource: GroupResource, name: string, prefix = ''
   })
 
 /** The generated names were all taken. */
-export const generatedNameTaken = (resource: GroupResource, name: string): StatusError =>
+export const generatedNameTaken = (resource: GroupResource, name: string, prefix = ''): StatusError =>
   new StatusError(
     {
       code: 409,
       reason: 'AlreadyExists',
-      message: `${qualified(resource)} "${name}" already exists, the server was not able to generate a unique name for the object`,
+      message: `${prefix}${qualified(resource)} "${name}" already exists, the server was not able to generate a unique name for the object`,
       details: { ...details(resource, name), retryAfterSeconds: 1 },
     },
     { 'retry-after': '1' },

@@ -11,6 +11,7 @@ import { deliveryWarnings } from './delivery-warnings.ts'
 import { graceWarnings } from './grace-warnings.ts'
 import { appArmorProfileOf } from './prepare.ts'
 import { APP_ARMOR_PREFIX, hasPrefix, SECCOMP_POD, SECCOMP_PREFIX } from './validate-annotations.ts'
+import { overlapWarnings } from './volume-overlaps.ts'
 
 const deprecatedAnnotations = Object.entries({
   'scheduler.alpha.kubernetes.io/critical-pod': 'non-functional in v1.16+; use the "priorityClassName" field instead',
@@ -162,13 +163,8 @@ function volumeWarnings(spec: PodSpec, path: string): string[] {
         warnings.push(`${path}.volumes[${index}].${source === 'storageos' ? 'storageOS' : source}: ${message}`)
       }
     }
-    for (const source of volume.projected?.sources ?? []) {
-      if (Object.keys(source).length === 0) {
-        warnings.push(`volume ${JSON.stringify(volume.name)} (Projected) has no sources provided`)
-      }
-    }
   }
-  return warnings
+  return [...warnings, ...overlapWarnings(spec.volumes ?? [])]
 }
 
 function duplicates(spec: PodSpec, path: string): string[] {
@@ -220,6 +216,10 @@ type Port = NonNullable<Container['ports']>[number]
 /** Of pairs of ports there may be billions; no answer has room for more. */
 const mostShown = 200
 
+/** A port as Go prints its struct. */
+const printed = ({ name = '', hostPort = 0, containerPort, protocol, hostIP = '' }: Port): string =>
+  `{Name:${name} HostPort:${hostPort} ContainerPort:${containerPort} Protocol:${protocol} HostIP:${hostIP}}`
+
 function portWarnings(containers: [Container, string][]): string[] {
   const warnings: string[] = []
   const seen = new Map<string, { port: Port; at: string }[]>()
@@ -227,6 +227,7 @@ function portWarnings(containers: [Container, string][]): string[] {
   for (const [{ ports = [] }, container] of containers) {
     for (const [index, port] of ports.entries()) {
       const at = `${container}.ports[${index}]`
+      if (port.hostIP && !port.hostPort) warnings.push(`${at}: hostIP set without hostPort: ${printed(port)}`)
       const place = `${port.containerPort}/${port.protocol}`
       const others = seen.get(place) ?? []
       for (const other of warnings.length < mostShown ? others : []) {
@@ -234,6 +235,8 @@ function portWarnings(containers: [Container, string][]): string[] {
         if (sameHost) warnings.push(`${at}: duplicate port definition with ${other.at}`)
         else if (!port.hostPort || !other.port.hostPort) {
           warnings.push(`${at}: overlapping port definition with ${other.at}`)
+        } else if (port.hostPort === other.port.hostPort && !port.hostIP !== !other.port.hostIP) {
+          warnings.push(`${at}: dangerously ambiguous port definition with ${other.at}`)
         }
       }
       others.push({ port, at })
