@@ -88,7 +88,7 @@ export class CustomResources {
 
   /**
    * Resolves when requests find the definition of the name (default: each) as it is stored, or after a while. Undefined
-   * if they do already. Only where another server may have established it: this one serves it before it says so.
+   * if they do already. Only where another server may have established it: this one serves it in the same turn.
    */
   current(name?: string): Promise<void> | undefined {
     const isCurrent = () => (name === undefined ? this.#names() : [name]).every((one) => this.#isCurrent(one))
@@ -166,12 +166,13 @@ export class CustomResources {
     if (approval !== undefined) conditions.push(approval)
     const settled = structuredClone(crd)
     const changed = this.#settle(settled, conditions, decision.acceptedNames)
-    if (accepted) await this.#serve(settled)
     if (changed) {
       await this.#updateStatus(crd.metadata.name ?? '', (object) =>
         this.#settle(object, conditions, decision.acceptedNames),
       )
     }
+    // In the turn in which the store says that it is established: no request comes in between.
+    if (accepted) await this.#serve(settled)
   }
 
   /** Writes the decision into the object; says whether anything changed. */

@@ -5,10 +5,12 @@ import { rulesOf } from '../../../apiserver/apiextensions/cel/rule-check.ts'
 import {
   type CustomResourceDefinition,
   conditionOf,
+  isConditionTrue,
 } from '../../../apiserver/apiextensions/custom-resource-definition.ts'
 import { CustomResources } from '../../../apiserver/apiextensions/custom-resources.ts'
 import type { ResourceDefinition } from '../../../apiserver/kind/resource-definition.ts'
 import { Catalog } from '../../../apiserver/registry/catalog.ts'
+import { keyPrefix } from '../../../apiserver/registry/keys.ts'
 import { ObjectCaches } from '../../../apiserver/registry/object-caches.ts'
 import { Registry } from '../../../apiserver/registry/registry.ts'
 import { decodeStored } from '../../../apiserver/registry/stored-object.ts'
@@ -152,6 +154,26 @@ t.test('a definition is established and served, and its objects obey it', async 
   t.strictSame(created.spec, { a: 'ok' })
   t.equal(created.metadata.generation, 1)
 })
+
+t.test(
+  'a definition is served in the turn in which the store says that it is established, and not before',
+  async (t) => {
+    const server = await new Server(t).start()
+    const isServed = (): boolean => server.find('v1') !== undefined
+    const { promise, resolve } = Promise.withResolvers<boolean[]>()
+    server.registry.storage.watch({
+      prefix: keyPrefix(customresourcedefinition),
+      onEvents() {
+        const crd = server.crd('things.example.com')
+        if (!crd || !isConditionTrue(crd, 'Established')) return
+        const before = isServed()
+        setImmediate(() => resolve([before, isServed()]))
+      },
+    })
+    await server.create(customresourcedefinition, definitionOf([versionOf('v1', { a: text }, { storage: true })]))
+    t.same(await promise, [false, true])
+  },
+)
 
 t.test('a changed schema prunes and defaults what was stored before, and ends watches of the old one', async (t) => {
   const server = await new Server(t).start()
