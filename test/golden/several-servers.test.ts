@@ -6,7 +6,7 @@ import t from 'tap'
 import { startTestCluster } from '../harness/cluster.ts'
 import { replayApi } from '../harness/replay.ts'
 
-const samples = { memory: ['watches.json', 'lists.json'], sqlite: ['lists.json'] }
+const samples = { memory: ['watches.json', 'lists.json'], sqlite: ['crd.json'] }
 
 t.setTimeout(300_000)
 

@@ -9,6 +9,7 @@ import type { Test } from 'tap'
 import type { Http2Choice } from '../../apiserver/config.ts'
 import type { Limits } from '../../apiserver/http/limits/limits.ts'
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts'
+import { openStorage } from '../../apiserver/storage/open-storage.ts'
 import type { Storage } from '../../apiserver/storage/storage.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
@@ -17,8 +18,9 @@ import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 import type { SigningKeySource } from '../../shared/pki/signing-key.ts'
 import { http2OfRun } from './http2-of-run.ts'
 import { type Answer, httpsExchange } from './https-exchange.ts'
+import { storesOfRun } from './stores-of-run.ts'
 
-/** An API server within the test's own process: no controllers, no kubelet. */
+/** An API server within the test's own process, the last of the run: no controllers, no kubelet. */
 export interface TestApiServer extends ApiServer {
   /** One request over HTTP/1.1 as an administrator. */
   send(path: string, options?: SendOptions): Promise<Received>
@@ -50,7 +52,7 @@ interface TestApiServerOptions {
   bootstrapTokens?: boolean
   kubeletCertificateAuthority?: boolean
   clock?: Clock
-  /** Default: in memory. */
+  /** Default: that of the run, in memory. */
   storage?: Storage
   /** Default: that of the run. */
   http2?: Http2Choice
@@ -84,29 +86,36 @@ export async function startTestApiServer(
     serviceAddress: '10.96.0.1',
     nodeName: 'node-1',
   })
-  const server = await startApiServer({
-    host: '127.0.0.1',
-    port: 0,
-    tls: { cert: pki.apiServer.cert, key: pki.apiServer.key, clientCa: pki.ca.cert },
-    kubeletClient: { ...pki.apiServerKubeletClient, ...(kubeletCertificateAuthority && { ca: pki.ca.cert }) },
-    frontProxyClient: () => pki.frontProxyClient,
-    serviceAccountKey: pki.serviceAccountKey,
-    bootstrapTokens,
-    serviceCidr,
-    featureGates: { ...defaultFeatureGates, ...gates },
-    clock,
-    storage,
-    log,
-    limits,
-    http2,
-  })
+  const start = (storage: Storage): Promise<ApiServer> =>
+    startApiServer({
+      host: '127.0.0.1',
+      port: 0,
+      tls: { cert: pki.apiServer.cert, key: pki.apiServer.key, clientCa: pki.ca.cert },
+      kubeletClient: { ...pki.apiServerKubeletClient, ...(kubeletCertificateAuthority && { ca: pki.ca.cert }) },
+      frontProxyClient: () => pki.frontProxyClient,
+      serviceAccountKey: pki.serviceAccountKey,
+      bootstrapTokens,
+      serviceCidr,
+      featureGates: { ...defaultFeatureGates, ...gates },
+      clock,
+      storage,
+      log,
+      limits,
+      http2,
+    })
+  const servers: ApiServer[] = []
+  if (storage) servers.push(await start(storage))
+  else
+    for (const { storage, ...others } of storesOfRun(directory))
+      servers.push(await start(await openStorage(storage, { clock: realClock, ...others })))
+  const server = servers.at(-1)!
   const sessions: ClientHttp2Session[] = []
   let closed = false
   const close = async (): Promise<void> => {
     if (closed) return
     closed = true
     for (const session of sessions) session.destroy()
-    await server.close()
+    for (const one of servers.reverse()) await one.close()
     rmSync(directory, { recursive: true, force: true })
   }
   t.teardown(close)

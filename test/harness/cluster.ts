@@ -9,6 +9,7 @@ import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import { type ClusterAccess, createRestClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { scratchFolder } from './scratch.ts'
+import { isFileOfRun, serversOfRun } from './stores-of-run.ts'
 import { until } from './until.ts'
 
 export const repository = join(import.meta.dirname, '..', '..')
@@ -68,15 +69,13 @@ function currentContext(config: Kubeconfig): Kubeconfig {
   }
 }
 
-/** With `STORE=sqlite` the objects of a test that chooses no storage are in a file. */
-function storeOf(stateDir: string): string[] {
-  return process.env.STORE === 'sqlite' ? [`--storage=sqlite:${join(stateDir, 'state.db')}`] : []
-}
+const storeOf = (stateDir: string): string[] =>
+  isFileOfRun() ? [`--storage=sqlite:${join(stateDir, 'state.db')}`] : []
 
-/** With `KUBESTAGE_APISERVERS=3` a test asks the last of three servers, which has the objects from the first. */
+/** The command itself takes `KUBESTAGE_APISERVERS`. */
 function askLastServer(kubeconfig: string): void {
-  const { KUBESTAGE_APISERVERS: count = '1' } = process.env
-  if (count === '1') return
+  const count = serversOfRun()
+  if (count === 1) return
   const text = readFileSync(kubeconfig, 'utf8')
   writeFileSync(kubeconfig, text.replace(/^current-context: .*$/m, `current-context: kubestage-${count}`))
 }

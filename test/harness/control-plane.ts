@@ -12,6 +12,7 @@ import type { ElectionFlags } from '../../shared/config/election-options.ts'
 import { defaultFeatureGates } from '../../shared/config/feature-gates.ts'
 import type { KeyPair } from '../../shared/pki/certificate.ts'
 import { type ClusterPki, ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
+import { storesOfRun } from './stores-of-run.ts'
 
 export interface TestControlPlane extends ControlPlane {
   /** What an administrator's connection is made with. */
@@ -34,7 +35,7 @@ type Chosen =
   | 'storage'
   | keyof ElectionFlags
 
-/** An API server with its loops in the test's own process: no node, and no scheduler unless it is asked for. */
+/** An API server with its loops in the test's own process, the last of the run: no node, and no scheduler unless it is asked for. */
 export async function startTestControlPlane(
   t: Test,
   {
@@ -49,19 +50,30 @@ export async function startTestControlPlane(
   const host = '127.0.0.1'
   const nowMs = clock?.now() ?? Date.now()
   const pki = pkiOf?.pki ?? ensureClusterPki({ directory, nowMs, host, serviceAddress: '10.96.0.1', nodeName: 'n1' })
-  const plane = await startControlPlane({
-    host,
-    port: 0,
-    serviceCidr: '10.96.0.0/16',
-    featureGates: defaultFeatureGates,
-    scheduler: false,
-    ...options,
-    pki,
-    clock: clock ?? realClock,
-    log: pino({ level: 'silent' }),
-  })
+  const planes: ControlPlane[] = []
+  for (const store of options.storage ? [options] : storesOfRun(directory))
+    planes.push(
+      await startControlPlane({
+        host,
+        port: 0,
+        serviceCidr: '10.96.0.0/16',
+        featureGates: defaultFeatureGates,
+        scheduler: false,
+        ...options,
+        // The holder of a store runs the loops of all.
+        ...(planes.length > 0 && { scheduler: false, controllers: ['-*'] }),
+        ...store,
+        pki,
+        clock: clock ?? realClock,
+        log: pino({ level: 'silent' }),
+      }),
+    )
+  const plane = planes.at(-1)!
   let closing: Promise<void> | undefined
-  const close = (): Promise<void> => (closing ??= plane.close())
+  const closeAll = async (): Promise<void> => {
+    for (const one of planes.reverse()) await one.close()
+  }
+  const close = (): Promise<void> => (closing ??= closeAll())
   t.teardown(async () => {
     const closed = close()
     // What still waits for its time on a virtual clock has to come to its end.
