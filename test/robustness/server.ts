@@ -25,7 +25,7 @@ export interface ServerOptions {
 const movedClock = pathToFileURL(join(import.meta.dirname, 'moved-clock.mjs')).href
 
 /** An API server as the load and the faults see it. */
-export type Server = Pick<ServerProcess, keyof ServerProcess>
+export type Server = Omit<ServerProcess, 'startIfOver'>
 
 /** A busy machine starts slowly. */
 export const startTimeoutMs = 120_000
@@ -38,6 +38,7 @@ export class ServerProcess {
   readonly links: readonly TcpProxy[]
   readonly #options: ServerOptions
   #child: ChildProcess | undefined
+  #starting: Promise<void> | undefined
   #access: ClusterAccess | undefined
   #log: string
   readonly #clockFile: string
@@ -81,6 +82,14 @@ export class ServerProcess {
     await until(() => hasEnded() || isReady(), { what: `${this.name} to start`, timeoutMs: startTimeoutMs })
     if (hasEnded()) throw new Error(`${this.name} ended (${child.exitCode ?? child.signalCode}):\n${this.log()}`)
     this.#access ??= await loadKubeconfig(join(this.stateDir, 'kubeconfig'))
+  }
+
+  /** As a user does whose guardian has given up: it does after five short lives of the API server, if no other lives. */
+  async startIfOver(): Promise<void> {
+    const child = this.#child
+    if (child?.exitCode === null && child.signalCode === null) return this.#starting
+    this.#starting = this.start()
+    await this.#starting
   }
 
   /** SIGKILL to the API server and to its guardian, which would start it again; resolves when both have ended. */

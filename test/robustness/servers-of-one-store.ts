@@ -11,7 +11,7 @@ interface Place {
 
 /**
  * The API servers of one `kubestage up --apiservers N`, the holder of the store first. Each is killed alone, and started
- * again by the cluster: the holder by its guardian, where its store is a file.
+ * again by the cluster: the holder by its guardian, where its store is a file, or by a user if the guardian gives up.
  */
 export const serversOfOneStore = (cluster: ServerProcess, count: number): Server[] =>
   Array.from({ length: count }, (_, index) => new ServerOfStore(cluster, index))
@@ -47,7 +47,10 @@ class ServerOfStore implements Server {
 
   /** Resolves when the cluster has started it again. */
   async start(): Promise<void> {
-    const isBack = (): boolean => !Number.isNaN(this.pid) && this.pid !== this.#killed && isAlive(this.pid)
+    const isBack = async (): Promise<boolean> => {
+      await this.#cluster.startIfOver()
+      return !Number.isNaN(this.pid) && this.pid !== this.#killed && isAlive(this.pid)
+    }
     await until(isBack, { what: `${this.name} to be back`, timeoutMs: startTimeoutMs })
   }
 

@@ -1,6 +1,7 @@
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { ownPort } from '../../cluster/shared-port.ts'
 import { type EtcdProgram, freePort, type RunningEtcd, startEtcd } from '../harness/etcd.ts'
 import { scratchFolder } from '../harness/scratch.ts'
 import { mountSmallDisk } from '../harness/small-disk.ts'
@@ -54,7 +55,9 @@ export async function startSubject(t: Pick<Test, 'teardown'>, options: SubjectOp
   const disk = storage === 'sqlite' && mountSmallDisk(place, diskSize) ? place : undefined
   if (storage !== 'etcd') {
     const objects = storage === 'memory' ? storage : `sqlite:${join(place, 'state.db')}`
-    const own = { name: 'cluster', folder, port: await freePort(), variables }
+    // The servers' own ports follow it: at these, no connection of another program begins.
+    const port = await ownPort({ host: '127.0.0.1', port: 0, apiservers: count }, 1)
+    const own = { name: 'cluster', folder, port, variables }
     const all = [`--storage=${objects}`, `--apiservers=${count}`, ...flags]
     const cluster = new ServerProcess({ ...own, flags: all })
     await cluster.start()
