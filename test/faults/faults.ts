@@ -116,10 +116,12 @@ async function pause({ subject, random }: Attempt, name: 'server' | 'kubelet' | 
 /** Reads go on, writes are refused in words, deletes make room; with room everything goes on. */
 async function fullDisk({ subject, ledger }: Attempt, killsServer = false): Promise<void> {
   const filler = join(dirname(subject.stateDir), 'filler')
-  const isFull = (): Promise<boolean> => subject.writeIsRefused(/the disk is full/)
+  const isFull = async (): Promise<boolean> => {
+    await subject.useUpRoom(/the disk is full/)
+    return subject.writeIsRefused(/the disk is full/)
+  }
   execFileSync('sh', ['-c', `cat /dev/zero > ${filler} || true`], { stdio: 'ignore' })
   try {
-    await subject.useUpRoom(/the disk is full/)
     await until(isFull, { what: 'a write to be refused', timeoutMs: 300_000 })
     if (killsServer) {
       await endServer(subject, 'SIGKILL')

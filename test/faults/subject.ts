@@ -196,10 +196,13 @@ export class Subject {
     )
   }
 
-  /** Writes until there is no room left in the file either: what was deleted has left pages that other writes take. */
+  /**
+   * Writes until there is no room left in the file either: what was deleted has left pages that other writes take. A
+   * delete on a full disk frees the history's pages, too.
+   */
   async useUpRoom(why: RegExp): Promise<void> {
     for (let i = 0; i < maxRooms; i++) {
-      const name = `room-${i}`
+      const name = `room-${this.#rooms.length}`
       this.#rooms.push(name)
       const object = { metadata: { name }, data: { text: 'x'.repeat(900_000) } }
       const error = await this.client.create(configmaps, object, { namespace }).then(
