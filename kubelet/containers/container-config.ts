@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, fchmodSync, openSync } from 'node:fs'
-import { totalmem } from 'node:os'
 import path from 'node:path'
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { FeatureGates } from '../../shared/config/feature-gates.ts'
@@ -22,12 +21,14 @@ export interface ContainerConfigInput {
   rootDir: string
   mounts: Mount[]
   user?: WantedUser
-  /** Where its last words are to be found, see {@link newMessageFile}. */
+  /** Where its last words are to be found, see {@link newMessageFile}; empty where it can leave none. */
   messageFile: string
   featureGates: FeatureGates
   seccomp?: SeccompChoice
   /** Holds what the node keeps for it. */
   resources: NonNullable<Container['resources']>
+  /** Memory of the machine. */
+  machineBytes: number
 }
 
 export function containerConfig(input: ContainerConfigInput): ContainerConfig {
@@ -58,7 +59,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     ...(input.user && { user: input.user }),
     ...(input.seccomp && { seccomp: input.seccomp }),
     limits: containerLimits(input.resources),
-    oomScore: oomScoreAdjustment(pod, container, totalmem()),
+    oomScore: oomScoreAdjustment(pod, container, input.machineBytes),
     ...(targetOf(pod, container) && { target: targetOf(pod, container) }),
     mounts: [
       ...input.mounts,

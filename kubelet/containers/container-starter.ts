@@ -42,6 +42,8 @@ export interface ContainerStarterOptions {
   /** Returns what the node keeps for a container of the pod. */
   resources(pod: Pod, container: string): NonNullable<Container['resources']>
   rootDir: string
+  /** Memory of the machine. */
+  machineBytes: number
   /** Volumes are made. */
   podFiles: boolean
   featureGates: FeatureGates
@@ -139,6 +141,7 @@ export class ContainerStarter {
       featureGates,
       seccomp,
       resources: this.#options.resources(pod, name),
+      machineBytes: this.#options.machineBytes,
     })
     events.podEvent(pod, name, 'Normal', 'Created', 'Container created')
     try {

@@ -53,6 +53,7 @@ export class ContainerSurroundings {
   readonly #options: ContainerSurroundingsOptions
   readonly #sources: LiveEnvironmentSources
   readonly #volumes: VolumeManager
+  /** The kubelet writes files for pods that their containers see in places of their own. */
   readonly #canMount: boolean
   readonly #fileBounds: PodFileBounds
   /** Pods whose folders this kubelet has seen to. */
@@ -94,7 +95,7 @@ export class ContainerSurroundings {
       memoryFolders: runtime.memoryFolders,
     })
     this.#fileBounds = new PodFileBounds({ events, clock })
-    this.#canMount = runtime.capabilities().files !== 'host'
+    this.#canMount = podFiles && runtime.capabilities().files !== 'host'
   }
 
   /** Resolves when all is known that starting a container needs. */
@@ -127,23 +128,22 @@ export class ContainerSurroundings {
   }
 
   /**
-   * Returns the path of the container's termination message on this machine; empty if there is none. It is the last of
-   * the files that the kubelet writes before the container starts: from now on others write to the pod's folder.
+   * Returns the path of the container's termination message on this machine; empty where no container can be shown one.
+   * It is the last of the files that the kubelet writes before the container starts: from now on others write to the
+   * pod's folder.
    */
   messageFile(pod: Pod, container: string): string {
-    const { podFiles, rootDir } = this.#options
-    if (!podFiles) return ''
-    const file = newMessageFile(rootDir, pod, container)
+    if (!this.#canMount) return ''
+    const file = newMessageFile(this.#options.rootDir, pod, container)
     this.#bound(pod)
     return file
   }
 
   /** Resolves when the pod's volumes stand; rejects when the signal aborts. */
   mountVolumes(pod: Pod, signal: AbortSignal): Promise<void> {
-    const { podFiles, rootDir } = this.#options
     const uid = pod.metadata.uid ?? ''
-    if (podFiles && !this.#folders.has(uid)) {
-      const isNew = mkdirSync(podDir(rootDir, uid), { recursive: true }) !== undefined
+    if (this.#canMount && !this.#folders.has(uid)) {
+      const isNew = mkdirSync(podDir(this.#options.rootDir, uid), { recursive: true }) !== undefined
       this.#folders.add(uid)
       // Containers of a kubelet before this one may write there.
       if (!isNew) this.#bound(pod)
@@ -152,7 +152,7 @@ export class ContainerSurroundings {
   }
 
   #bound(pod: Pod): void {
-    if (this.#canMount) this.#fileBounds.add(pod, podDir(this.#options.rootDir, pod.metadata.uid ?? ''))
+    this.#fileBounds.add(pod, podDir(this.#options.rootDir, pod.metadata.uid ?? ''))
   }
 
   /** Returns the path of a pod's volume on this machine. */

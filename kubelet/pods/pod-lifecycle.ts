@@ -254,7 +254,7 @@ export class PodLifecycle {
 
   #createPodSync(hooks: HookRunner): PodSync {
     const { featureGates, random, runtime, clock, events, metrics, networkProblem, rootDir, podFiles } = this.#options
-    const { strict = false } = this.#options
+    const { machine, strict = false } = this.#options
     const { killer, killPod, restartAll } = this.#endings
     const surroundings = this.#surroundings
     const starter = new ContainerStarter({
@@ -270,6 +270,7 @@ export class PodLifecycle {
       resources: (pod, name) => this.#resizes.view(pod).allocated(name),
       onStarted: (type) => metrics.containerStarted(type),
       rootDir,
+      machineBytes: machine.memoryBytes,
       podFiles,
       featureGates,
       strict,

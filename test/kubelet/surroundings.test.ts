@@ -295,6 +295,7 @@ t.test('command and arguments', async (t) => {
       rootDir: '/r',
       mounts: [],
       messageFile: '/r/message',
+      machineBytes: 2 ** 34,
       featureGates: defaultFeatureGates,
       resources: {},
     })
