@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { possibleIsolation } from '../../kubelet/runtime/process/index.ts'
 import { hiddenPlaces, placesOf } from '../../kubelet/runtime/process/view/hidden.ts'
+import { mounts } from '../../kubelet/runtime/process/view/mount-points.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { pods, secrets } from '../../shared/client/resources.ts'
 import { kubeletPid, startCommand, startTestCluster } from '../harness/cluster.ts'
@@ -16,20 +17,22 @@ import { until } from '../harness/until.ts'
 const namespace = 'default'
 
 t.test('the places where a machine has a file', async (t) => {
-  const mountinfo = [
-    '1 0 8:1 / / rw - ext4 /dev/sda rw',
-    '2 1 8:2 / /home rw - ext4 /dev/sdb rw',
-    '3 1 8:2 /jane/data /srv/with\\040space rw - ext4 /dev/sdb rw',
-    '4 1 8:1 /home /old rw - ext4 /dev/sda rw',
-    '5 1 8:3 / /data rw - ext4 /dev/sdc rw',
-  ].join('\n')
-  t.same(placesOf('/home/jane/data/state', mountinfo), ['/home/jane/data/state', '/srv/with space/state'])
-  t.same(placesOf('/home/jane', mountinfo), ['/home/jane'], 'a part of it is found on its own')
-  t.same(placesOf('/etc/x', mountinfo), ['/etc/x'])
-  t.same(placesOf('/srv/with space/state', mountinfo), ['/srv/with space/state', '/home/jane/data/state'])
+  const mounted = mounts(
+    [
+      '1 0 8:1 / / rw - ext4 /dev/sda rw',
+      '2 1 8:2 / /home rw - ext4 /dev/sdb rw',
+      '3 1 8:2 /jane/data /srv/with\\040space rw - ext4 /dev/sdb rw',
+      '4 1 8:1 /home /old rw - ext4 /dev/sda rw',
+      '5 1 8:3 / /data rw - ext4 /dev/sdc rw',
+    ].join('\n'),
+  )
+  t.same(placesOf('/home/jane/data/state', mounted), ['/home/jane/data/state', '/srv/with space/state'])
+  t.same(placesOf('/home/jane', mounted), ['/home/jane'], 'a part of it is found on its own')
+  t.same(placesOf('/etc/x', mounted), ['/etc/x'])
+  t.same(placesOf('/srv/with space/state', mounted), ['/srv/with space/state', '/home/jane/data/state'])
   const folder = t.testdir({ state: { pki: {}, key: '' } })
   const paths = [join(folder, 'state', 'pki'), join(folder, 'state'), join(folder, 'none')]
-  t.same(hiddenPlaces(paths, mountinfo), { folders: [join(folder, 'state')], files: [] })
+  t.same(hiddenPlaces(paths, mounted), { folders: [join(folder, 'state')], files: [] })
 })
 
 /** Words that only the cluster and one pod know: 40 letters of each. */

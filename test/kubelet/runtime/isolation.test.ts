@@ -16,6 +16,7 @@ import type { RuntimeCapabilities, WantedUser } from '../../../kubelet/runtime/c
 import { possibleIsolation } from '../../../kubelet/runtime/process/index.ts'
 import { markedProcesses, marker } from '../../../kubelet/runtime/process/marker.ts'
 import { hostMounts, viewSteps } from '../../../kubelet/runtime/process/view/container-view.ts'
+import { mounts } from '../../../kubelet/runtime/process/view/mount-points.ts'
 import type { ContainerView } from '../../../kubelet/runtime/process/view/view.ts'
 import { scratchFolder } from '../../harness/scratch.ts'
 import { skipOrFail } from '../../harness/skip.ts'
@@ -234,7 +235,7 @@ t.test('a container runs as its user and groups: its files, its commands, its ho
 })
 
 t.test('a folder of short-lived files is open to all users, also where it is a file system of its own', (t) => {
-  const mountinfo = '24 1 0:21 / /tmp rw - tmpfs tmpfs rw\n25 1 0:22 / /run rw - tmpfs tmpfs rw\n'
+  const mounted = mounts('24 1 0:21 / /tmp rw - tmpfs tmpfs rw\n25 1 0:22 / /run rw - tmpfs tmpfs rw\n')
   const view: Omit<ContainerView, 'files' | 'hostMounts'> = {
     scratch: '/s',
     mounts: [],
@@ -243,7 +244,7 @@ t.test('a folder of short-lived files is open to all users, also where it is a f
     machineSettings: false,
     workingDir: '/',
   }
-  const steps = viewSteps({ ...view, files: 'own', hostMounts: hostMounts(mountinfo) })
+  const steps = viewSteps({ ...view, files: 'own', hostMounts: hostMounts(mounted) })
   const modeOf = (folder: string) => {
     const upper = steps.find(([name, , target]) => name === 'mount' && target === `root${folder}`)?.at(-1)
     const [, name] = /upperdir=([^,]+)/.exec(upper ?? '') ?? []

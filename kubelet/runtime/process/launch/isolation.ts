@@ -7,6 +7,7 @@ import { systemCalls } from '../shim/system-calls.ts'
 import { hostMounts, viewFlags, viewSteps } from '../view/container-view.ts'
 import { hiddenPlaces, isBelow } from '../view/hidden.ts'
 import { ordinaryIdentity } from '../view/identity.ts'
+import { mounts } from '../view/mount-points.ts'
 import { realPlace } from '../view/real-place.ts'
 import type { ContainerView, HostMount, ViewMount } from '../view/view.ts'
 import { aloneLaunch } from './launch.ts'
@@ -70,10 +71,10 @@ function isReadable(file: string): boolean {
  * folders.
  */
 export function machineView(hiddenPaths: readonly string[]): Pick<ContainerView, 'hostMounts' | 'hidden'> {
-  const mountinfo = readFileSync('/proc/self/mountinfo', 'utf8')
-  const hidden = hiddenPlaces(hiddenPaths, mountinfo)
+  const mounted = mounts(readFileSync('/proc/self/mountinfo', 'utf8'))
+  const hidden = hiddenPlaces(hiddenPaths, mounted)
   const isSeen = ({ path }: HostMount): boolean => !hidden.folders.some((folder) => isBelow(path, folder))
-  return { hidden, hostMounts: hostMounts(mountinfo).filter(isSeen) }
+  return { hidden, hostMounts: hostMounts(mounted).filter(isSeen) }
 }
 
 /**

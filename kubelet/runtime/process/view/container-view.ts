@@ -3,7 +3,7 @@ import { type Hidden, isBelow } from './hidden.ts'
 import type { Identity } from './identity.ts'
 import { imageFiles } from './image-files.ts'
 import { devices, machineIsReadOnly, ownGroups, proc, type Roots, sys } from './kernel-files.ts'
-import { mountPoints } from './mount-points.ts'
+import type { MountPoint } from './mount-points.ts'
 import { realPlace } from './real-place.ts'
 import { flags, ifPossible, mount, type Step, tmpfs } from './steps.ts'
 import { mayMakeDevices } from './users-here.ts'
@@ -148,11 +148,10 @@ const made = ['/proc', '/sys', '/dev']
 const shortLived: Record<string, number> = { '/tmp': 0o1777, '/run': 0o755, '/var/tmp': 0o1777 }
 
 /**
- * The host's file systems beside its root, from the kernel's list (`/proc/self/mountinfo`); what is mounted below
- * another comes with it.
+ * The host's file systems beside its root, of all that are mounted; what is mounted below another comes with it.
  */
-export function hostMounts(mountinfo: string): HostMount[] {
-  const paths = mountPoints(mountinfo).filter((path) => path !== '/')
+export function hostMounts(mounts: readonly MountPoint[]): HostMount[] {
+  const paths = mounts.map(({ place }) => place).filter((path) => path !== '/')
   const isBelow = (path: string, others: string[]) =>
     others.some((other) => path === other || path.startsWith(`${other}/`))
   const distinct = [...new Set(paths)].sort()

@@ -1,5 +1,5 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
-import { mounts } from './mount-points.ts'
+import type { MountPoint } from './mount-points.ts'
 
 /**
  * Names the parts of the machine's file system that no container sees: keys, databases, other pods' volumes. All paths
@@ -11,21 +11,20 @@ export interface Hidden {
 }
 
 /** Returns the paths that exist, at every place where they are mounted. A path within another one is left out. */
-export function hiddenPlaces(paths: readonly string[], mountinfo: string): Hidden {
-  const real = paths.filter((path) => existsSync(path)).map((path) => realpathSync(path))
-  const all = [...new Set(real.flatMap((path) => placesOf(path, mountinfo)))].sort()
+export function hiddenPlaces(paths: readonly string[], mounts: readonly MountPoint[]): Hidden {
+  const real = paths.filter((path) => existsSync(path)).map((path) => realpathSync.native(path))
+  const all = [...new Set(real.flatMap((path) => placesOf(path, mounts)))].sort()
   const outermost = all.filter((path) => existsSync(path) && !all.some((other) => isBelow(path, other)))
   const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
   return { folders: outermost.filter(isFolder), files: outermost.filter((path) => !isFolder(path)) }
 }
 
 /** Where the machine has the same file: a file system, or a part of one, may be mounted at several places. */
-export function placesOf(path: string, mountinfo: string): string[] {
-  const all = mounts(mountinfo)
-  const own = all.findLast((mount) => path === mount.place || isBelow(path, mount.place))
+export function placesOf(path: string, mounts: readonly MountPoint[]): string[] {
+  const own = mounts.findLast((mount) => path === mount.place || isBelow(path, mount.place))
   if (!own) return [path]
   const within = joined(own.root, path.slice(own.place === '/' ? 0 : own.place.length))
-  const others = all
+  const others = mounts
     .filter(({ device, root }) => device === own.device && (within === root || isBelow(within, root)))
     .map(({ place, root }) => joined(place, within.slice(root === '/' ? 0 : root.length)))
   return [...new Set([path, ...others])]

@@ -8,7 +8,7 @@ import { basename, dirname, join } from 'node:path'
 export function realPlace(path: string): string {
   if (path === '/') return path
   try {
-    return realpathSync(path)
+    return realpathSync.native(path)
   } catch {
     return join(realPlace(dirname(path)), basename(path))
   }
