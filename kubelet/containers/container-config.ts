@@ -27,7 +27,7 @@ export interface ContainerConfigInput {
   seccomp?: SeccompChoice
   /** Holds what the node keeps for it. */
   resources: NonNullable<Container['resources']>
-  /** Memory of the machine. */
+  /** Counts the bytes of memory that the machine has. */
   machineBytes: number
 }
 

@@ -1,4 +1,5 @@
 // What a machine that is no Linux has to offer: pods are plain processes, and everything else is as it is elsewhere.
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Termination } from '../../shared/api/termination.ts'
@@ -21,7 +22,7 @@ t.test('on a machine that is no Linux', async (t) => {
   const script = 'echo began; trap "echo asked; exit 0" TERM; while :; do sleep 0.05; done'
   const preStop = { exec: { command: ['sh', '-c', 'echo "why: $KUBE_POD_TERM_REASON"; exit 3'] } }
   for (const pod of [
-    podOf({ name: 'web', command: ['sh', '-c', script] }),
+    podOf({ name: 'web', command: ['sh', '-c', script], spec: { automountServiceAccountToken: false } }),
     podOf({ name: 'hooked', command: ['sh', '-c', script], preStop }),
     podOf({ name: 'fails', command: ['sh', '-c', 'exit 7'], spec: { restartPolicy: 'Never' } }),
   ])
@@ -39,7 +40,9 @@ t.test('on a machine that is no Linux', async (t) => {
   t.match(waiting(refused)?.message, 'refused by --strict: readOnlyRootFilesystem: true is not applied')
 
   const web = await followPod(client, { namespace, name: 'web' })
-  await web.until(isReady, 'to be ready')
+  const { metadata } = await web.until(isReady, 'to be ready')
+  const folder = join(cluster.stateDir, 'kubelet', 'pods', metadata.uid!)
+  t.notOk(existsSync(folder), 'a pod without volumes has no folder where its containers see the machine’s own files')
   const [kubelet] = processesWith(join(cluster.stateDir, 'kubelet', 'config.json'))
   process.kill(kubelet!, 'SIGKILL')
   await cluster.process.printed('the kubelet ended (SIGKILL) and starts again')
