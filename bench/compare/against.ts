@@ -13,7 +13,7 @@ import { comparable, type Figure, fillBoth, turn, watch } from './versus.ts'
 export interface AgainstOptions {
   /** Folders of the two packages. */
   packages: Sides<string>
-  flags: string[]
+  flags: Sides<readonly string[]>
   /** Those of `create`, `get`, `patch`, `watch` and `start` that are measured. */
   figures: readonly string[]
   /** How often both servers are started anew: each process compiles its code as it happens to be called. */
@@ -143,7 +143,7 @@ async function withBoth<T>(options: AgainstOptions, use: (servers: Sides<NodeSer
 
 async function start({ packages, flags }: Startable, side: keyof Round): Promise<NodeServer> {
   const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-against-'))
-  const server = await startKubestage({ stateDir, flags, packageFolder: packages[side] })
+  const server = await startKubestage({ stateDir, flags: [...flags[side]], packageFolder: packages[side] })
   const stop = async (): Promise<void> => {
     await server.stop()
     rmSync(stateDir, { recursive: true, force: true })

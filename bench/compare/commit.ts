@@ -7,7 +7,7 @@ import { figureNames, gate, measureAgainst, startOnce, usual } from './against.t
 import { daysBefore } from './day-before.ts'
 import { verdictTable } from './verdict.ts'
 
-const flags = [...bareApi]
+const flags = { now: bareApi, then: bareApi }
 
 /**
  * Compares these sources with a commit, or with that of a day before, and says with which, or why with none. The

@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { measureAggregation, whyNoAggregation } from '../aggregation.ts'
-import { auditFlags, measureAudit } from '../audit.ts'
 import { bareApi, withKubestage } from '../cluster.ts'
 import { median } from '../load.ts'
 import {
@@ -72,18 +70,6 @@ export async function measurePolicedCreates(): Promise<Row[]> {
   return withKubestage(bareApi, async (server) => {
     await prepare(server.target)
     return measurePolicies(server, rounds)
-  })
-}
-
-export async function measureAuditedRequests(): Promise<Row[]> {
-  return withKubestage(bareApi, async (without) => {
-    const folder = mkdtempSync(join(tmpdir(), 'kubestage-audit-'))
-    try {
-      const flagsOfUp = [...bareApi, ...auditFlags(folder)]
-      return await withKubestage(flagsOfUp, (audited) => measureAudit({ with: audited, without }, rounds))
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
   })
 }
 

@@ -1,7 +1,8 @@
+import { measureAudit } from '../audit.ts'
+import { rounds } from '../options.ts'
 import type { Row } from '../report.ts'
 import {
   measureAggregatedRequests,
-  measureAuditedRequests,
   measureManyPods,
   measurePolicedCreates,
   measureServer,
@@ -21,7 +22,7 @@ export const parts: readonly Part[] = [
   { names: ['start'], measure: measureStart },
   { names: ['requests', 'list', 'watch'], measure: measureServer },
   { names: ['policies'], measure: measurePolicedCreates },
-  { names: ['audit'], measure: measureAuditedRequests },
+  { names: ['audit'], measure: () => measureAudit(rounds) },
   { names: ['aggregation'], measure: measureAggregatedRequests },
   { names: ['memory'], measure: measureManyPods },
   { names: ['pods'], measure: measureIsolations },

@@ -9,6 +9,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { bareApi } from '../../bench/cluster.ts'
 import { figureNames, gate, measureAgainst, usual } from '../../bench/compare/against.ts'
 import { type Verdict, verdictTable } from '../../bench/compare/verdict.ts'
 import { checkoutOf, packageIn } from '../../bench/package.ts'
@@ -22,7 +23,7 @@ const { values } = parseArgs({
     full: { type: 'boolean', default: false },
   },
 })
-const flags = ['--kubelet=false', '--scheduler=false']
+const flags = { now: bareApi, then: bareApi }
 const sources = packageIn(checkoutOf('HEAD'))
 const compare = (now: string, figures: readonly string[]): Promise<Verdict[]> => {
   const options = { packages: { now, then: sources }, flags, figures }
