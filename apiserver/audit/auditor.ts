@@ -5,7 +5,7 @@ import type { Logger } from '../../shared/log/log.ts'
 import type { Attributes } from '../auth/types.ts'
 import { LogFile } from './log-file.ts'
 import type { AuditFlags } from './options.ts'
-import { evaluate, type Policy, policyMistakes, type Verdict } from './policy.ts'
+import { type Policy, policyMistakes, ruleFor, type Verdict, wholeRules } from './policy.ts'
 import { AuditWebhook } from './webhook.ts'
 
 interface Sink {
@@ -15,18 +15,18 @@ interface Sink {
 
 /** Decides which requests are recorded, and takes their events to the log and the webhook. */
 export class Auditor {
-  readonly #policy: Policy
+  readonly #rules: ReturnType<typeof wholeRules>
   readonly #sinks: readonly Sink[]
 
   constructor(policy: Policy, sinks: readonly Sink[]) {
-    this.#policy = policy
+    this.#rules = wholeRules(policy)
     this.#sinks = sinks
   }
 
   /** Returns undefined for a request that is not recorded. */
   verdictOn(attributes: Attributes): Verdict | undefined {
-    const verdict = evaluate(this.#policy, attributes)
-    return verdict.level === 'None' ? undefined : verdict
+    const rule = ruleFor(this.#rules, attributes)
+    return rule?.level === 'None' ? undefined : rule
   }
 
   readonly write = (line: string): void => {

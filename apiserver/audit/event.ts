@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import { toMicroTime } from '../../shared/clock/timestamp.ts'
-import type { Attributes } from '../auth/types.ts'
+import type { Attributes, RequestedResource } from '../auth/types.ts'
 import type { User } from '../kind/user.ts'
 import type { Stage, Verdict } from './policy.ts'
 
@@ -37,33 +37,24 @@ export class AuditedRequest {
   readonly #parts: EventParts
   readonly #received: string
   readonly #id: string
-  readonly #annotations: Record<string, string> = {}
-  readonly #objectRef: ObjectReference | undefined
+  /** Holds members of an object, as JSON. */
+  #annotations: string[] | undefined
+  #named: Named | undefined
   #impersonated: User | undefined
   #status: Status | undefined
   #requestObject: string | undefined
   #responseObject: string | undefined
   #hasStarted = false
-  #isAnnotated = false
+  #isOver = false
 
   constructor(parts: EventParts) {
-    const { request, attributes, apiVersion, nowMs } = parts
+    const { headers } = parts.request
     this.#parts = parts
-    this.#received = toMicroTime(nowMs())
+    this.#received = toMicroTime(parts.nowMs())
     // The answer has the same ID.
-    request.headers['audit-id'] ??= randomUUID()
-    this.#id = String(request.headers['audit-id'])
-    const { resource } = attributes
-    this.#objectRef = resource && {
-      resource: resource.resource,
-      namespace: resource.namespace || undefined,
-      name: resource.name || undefined,
-      uid: undefined,
-      apiGroup: resource.group || undefined,
-      apiVersion,
-      resourceVersion: undefined,
-      subresource: resource.subresource || undefined,
-    }
+    const given = headers['audit-id']
+    this.#id = given === undefined ? randomUUID() : escaped(String(given))
+    if (given === undefined) headers['audit-id'] = this.#id
     if (parts.asker) this.#write('RequestReceived', this.#received)
   }
 
@@ -81,22 +72,27 @@ export class AuditedRequest {
     this.#impersonated = user
   }
 
-  /** Writes an annotation, unless its key has a value. */
-  readonly annotate = (key: string, value: string): void => {
-    this.#annotations[key] ??= value
-    this.#isAnnotated = true
+  /** Returns a function that writes an annotation, unless its key has a value. */
+  get annotate(): (key: string, value: string) => void {
+    return (key, value) => {
+      const member = `${JSON.stringify(key)}:`
+      this.#annotations ??= []
+      if (!this.#annotations.some((one) => one.startsWith(member)))
+        this.#annotations.push(member + JSON.stringify(value))
+    }
+  }
+
+  /** Takes in what authorization has decided. */
+  decided(decision: 'allow' | 'forbid', reason: string): void {
+    this.#annotations = [
+      `"authorization.k8s.io/decision":"${decision}","authorization.k8s.io/reason":"${reason && escaped(reason)}"`,
+    ]
   }
 
   /** Takes in the object of a request, decoded and with its defaults. `type`: its kind and version. */
   requested(type: { kind: string; apiVersion: string }, object: { metadata?: object }): void {
-    const { name, namespace, uid, resourceVersion } = (object.metadata ?? {}) as Record<string, string | undefined>
-    const reference = this.#objectRef
-    if (reference) {
-      reference.name ||= name || undefined
-      reference.namespace ||= namespace || undefined
-      reference.uid ||= uid || undefined
-      reference.resourceVersion ||= resourceVersion || undefined
-    }
+    const { name, namespace, uid, resourceVersion } = (object.metadata ?? {}) as Named
+    this.#named ??= { name, namespace, uid, resourceVersion }
     if (this.wantsRequest && this.#requestObject === undefined)
       this.#requestObject = this.#shown(JSON.stringify({ ...type, ...object }))
   }
@@ -109,8 +105,8 @@ export class AuditedRequest {
 
   /** Takes in the JSON of an answer. */
   answered(code: number, json: string | readonly string[] | Buffer): void {
-    const isStatus = beginning(json).startsWith('{"kind":"Status"')
-    if (!isStatus && !(this.wantsResponse && this.#objectRef)) return
+    const isStatus = beginsAsStatus(json)
+    if (!isStatus && !(this.wantsResponse && this.#parts.attributes.resource)) return
     const text = typeof json === 'string' || Buffer.isBuffer(json) ? String(json) : json.join('')
     if (isStatus) {
       const { status, message, reason, details } = JSON.parse(text) as Status
@@ -129,6 +125,8 @@ export class AuditedRequest {
 
   /** The answer is complete, or its client has gone. */
   completed(code: number): void {
+    if (this.#isOver) return
+    this.#isOver = true
     this.#status ??= { code }
     this.#write('ResponseComplete')
   }
@@ -142,23 +140,21 @@ export class AuditedRequest {
   }
 
   #write(stage: Stage, time = toMicroTime(this.#parts.nowMs())): void {
-    const { verdict, uri, asker, attributes, request, write } = this.#parts
-    if (verdict.omits(stage)) return
-    const agent = String(request.headers['user-agent'] ?? '')
-    const shownAgent = agent.length > maxUserAgent ? `${agent.slice(0, maxUserAgent)}...TRUNCATED` : agent
-    const verb = attributes.resource && !verbs.has(attributes.verb) ? '' : attributes.verb
-    let line = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${verdict.level}"`
-    line += `,"auditID":${quoted(this.#id)},"stage":"${stage}","requestURI":${quoted(uri)}`
-    line += `,"verb":${quoted(verb)},"user":${asker ? userInfo(asker) : '{}'}`
+    const { verdict, uri, asker, attributes, apiVersion, request, write } = this.#parts
+    if (verdict.omitStages.includes(stage)) return
+    const { verb, resource } = attributes
+    const { user, client } = clientOf(request, asker)
+    const shown = isPlain(uri) ? asIs : escaped
+    const shownVerb = !resource ? escaped(verb) : verbs.has(verb) ? verb : ''
+    let line = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${verdict.level}","auditID":"${this.#id}","stage":"${stage}","requestURI":"${shown(uri)}","verb":"${shownVerb}","user":${user}`
     if (this.#impersonated) line += `,"impersonatedUser":${userInfo(this.#impersonated)}`
-    line += `,"sourceIPs":${sourceIPs(request)}`
-    if (shownAgent) line += `,"userAgent":${quoted(shownAgent)}`
-    if (this.#objectRef) line += `,"objectRef":${referenceJson(this.#objectRef)}`
-    if (this.#status) line += `,"responseStatus":${statusJson(this.#status)}`
+    line += client
+    if (resource) line += referenceJson(resource, { apiVersion, shown, named: this.#named })
+    if (this.#status) line += statusJson(this.#status)
     if (this.#requestObject !== undefined) line += `,"requestObject":${this.#requestObject}`
     if (this.#responseObject !== undefined) line += `,"responseObject":${this.#responseObject}`
     line += `,"requestReceivedTimestamp":"${this.#received}","stageTimestamp":"${time}"`
-    if (this.#isAnnotated) line += `,"annotations":${JSON.stringify(this.#annotations)}`
+    if (this.#annotations) line += annotationsJson(this.#annotations)
     write(`${line}}\n`)
   }
 
@@ -172,38 +168,52 @@ export class AuditedRequest {
   }
 }
 
-interface ObjectReference {
-  resource: string
-  namespace: string | undefined
-  name: string | undefined
-  uid: string | undefined
-  apiGroup: string | undefined
+/** What an object of a request says about itself. */
+interface Named {
+  name?: string
+  namespace?: string
+  uid?: string
+  resourceVersion?: string
+}
+
+interface Reference {
   apiVersion: string
-  resourceVersion: string | undefined
-  subresource: string | undefined
+  /** Shows what the path says. */
+  shown(text: string): string
+  named: Named | undefined
 }
 
-function referenceJson(reference: ObjectReference): string {
-  const { resource, namespace, name, uid, apiGroup, apiVersion, resourceVersion, subresource } = reference
-  let json = `{"resource":${quoted(resource)}`
-  if (namespace) json += `,"namespace":${quoted(namespace)}`
-  if (name) json += `,"name":${quoted(name)}`
-  if (uid) json += `,"uid":${quoted(uid)}`
-  if (apiGroup) json += `,"apiGroup":${quoted(apiGroup)}`
-  json += `,"apiVersion":${quoted(apiVersion)}`
-  if (resourceVersion) json += `,"resourceVersion":${quoted(resourceVersion)}`
-  if (subresource) json += `,"subresource":${quoted(subresource)}`
-  return `${json}}`
+/** Returns the member `objectRef`. What the path does not say is taken from the object. */
+function referenceJson(asked: RequestedResource, { apiVersion, shown, named }: Reference): string {
+  const { resource, group, namespace, name, subresource } = asked
+  let json = `,"objectRef":{"resource":"${shown(resource)}"`
+  if (namespace) json += `,"namespace":"${shown(namespace)}"`
+  else if (named?.namespace) json += `,"namespace":"${escaped(named.namespace)}"`
+  if (name) json += `,"name":"${shown(name)}"`
+  else if (named?.name) json += `,"name":"${escaped(named.name)}"`
+  if (named?.uid) json += `,"uid":"${escaped(named.uid)}"`
+  if (group) json += `,"apiGroup":"${shown(group)}"`
+  json += `,"apiVersion":"${shown(apiVersion)}"`
+  if (named?.resourceVersion) json += `,"resourceVersion":"${escaped(named.resourceVersion)}"`
+  return subresource ? `${json},"subresource":"${shown(subresource)}"}` : `${json}}`
 }
 
-/** Printable ASCII without the characters that JSON escapes. */
-const plain = /^[ !#-[\]-~]*$/
-/** Returns the text as JSON. Most texts need no escapes; JSON.stringify takes twice as long to find that. */
-const quoted = (text: string): string => (plain.test(text) ? `"${text}"` : JSON.stringify(text))
+/** Returns the member `annotations`. Go sorts the keys of a map. */
+const annotationsJson = (members: string[]): string =>
+  `,"annotations":{${members.length === 1 ? members[0] : members.sort().join(',')}}`
 
-/** Most answers have a code alone. */
+const plain = /^[!#$&-[\]-~]*$/
+/** Says whether neither a URI nor any name in it needs an escape in JSON: an encoded character may. */
+const isPlain = (uri: string): boolean => plain.test(uri)
+const asIs = (text: string): string => text
+/** Returns the text as in JSON, without quotes. */
+const escaped = (text: string): string => JSON.stringify(text).slice(1, -1)
+
+/** Returns the member `responseStatus`. Most answers have a code alone. */
 const statusJson = (status: Status): string =>
-  status.status === undefined ? `{"metadata":{},"code":${status.code}}` : JSON.stringify({ metadata: {}, ...status })
+  status.status === undefined
+    ? `,"responseStatus":{"metadata":{},"code":${status.code}}`
+    : `,"responseStatus":${JSON.stringify({ metadata: {}, ...status })}`
 
 interface Managed {
   metadata?: { managedFields?: unknown }
@@ -221,48 +231,55 @@ function isJson(text: string): boolean {
   }
 }
 
-const beginning = (json: string | readonly string[] | Buffer): string =>
-  (Buffer.isBuffer(json) ? json.subarray(0, 20).toString() : typeof json === 'string' ? json : (json[0] ?? '')).slice(
-    0,
-    20,
-  )
+const statusBegins = '{"kind":"Status"'
+const atLetter = statusBegins.indexOf('S')
 
-/** Holds the JSON of users, as long as they are there: a connection asks as the same one again and again. */
-const known = new WeakMap<User, string>()
+/** Most kinds have another first letter: their texts and bytes are not cut. */
+function beginsAsStatus(json: string | readonly string[] | Buffer): boolean {
+  if (Buffer.isBuffer(json))
+    return json[atLetter] === 0x53 && json.toString('latin1', 0, statusBegins.length) === statusBegins
+  return (typeof json === 'string' ? json : (json[0] ?? '')).startsWith(statusBegins)
+}
 
 /** Returns a user as JSON. What is empty is left out, as Go does. */
-function userInfo(user: User): string {
-  let json = known.get(user)
-  if (json === undefined) {
-    const { name, uid, groups, extra } = user
-    json = JSON.stringify({
-      username: name || undefined,
-      uid: uid || undefined,
-      groups: groups.length > 0 ? groups : undefined,
-      extra: extra && Object.keys(extra).length > 0 ? extra : undefined,
-    })
-    known.set(user, json)
-  }
-  return json
+const userInfo = ({ name, uid, groups, extra }: User): string =>
+  JSON.stringify({
+    username: name || undefined,
+    uid: uid || undefined,
+    groups: groups.length > 0 ? groups : undefined,
+    extra: extra && Object.keys(extra).length > 0 ? extra : undefined,
+  })
+
+/** Holds what a connection's last request said of its client: the next one most likely says the same. */
+interface Client {
+  asker: User | undefined
+  agent: string | undefined
+  /** The user, as JSON. */
+  user: string
+  /** The members `sourceIPs` and `userAgent`. */
+  client: string
 }
 
-/** Holds the JSON of addresses, as long as their connections are there. */
-const addresses = new WeakMap<Socket, string>()
+const clients = new WeakMap<Socket, Client>()
 
-/** Returns the client's address, as JSON, behind those that it says it comes from. */
-function sourceIPs({ headers, socket }: IncomingMessage): string {
-  const { 'x-forwarded-for': forwardedFor, 'x-real-ip': realIp } = headers
-  if (forwardedFor !== undefined || realIp !== undefined) return JSON.stringify(namedIPs({ headers, socket }))
-  let json = addresses.get(socket)
-  if (json === undefined) {
-    json = JSON.stringify(namedIPs({ headers, socket }))
-    addresses.set(socket, json)
-  }
-  return json
+function clientOf({ headers, socket }: IncomingMessage, asker: User | undefined): Client {
+  const { 'user-agent': agent, 'x-forwarded-for': forwardedFor, 'x-real-ip': realIp } = headers
+  const isForwarded = forwardedFor !== undefined || realIp !== undefined
+  const last = clients.get(socket)
+  if (last && last.asker === asker && last.agent === agent && !isForwarded) return last
+  const user = asker ? userInfo(asker) : '{}'
+  let client = `,"sourceIPs":${JSON.stringify(sourceIPs({ headers, socket }))}`
+  if (agent) client += `,"userAgent":${JSON.stringify(shortened(agent))}`
+  const made = { asker, agent, user, client }
+  if (!isForwarded) clients.set(socket, made)
+  return made
 }
+
+const shortened = (agent: string): string =>
+  agent.length > maxUserAgent ? `${agent.slice(0, maxUserAgent)}...TRUNCATED` : agent
 
 /** Upstream: apimachinery's net.SourceIPs. */
-function namedIPs({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): string[] {
+function sourceIPs({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): string[] {
   const remote = (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
   const { 'x-forwarded-for': forwardedFor, 'x-real-ip': realIp } = headers
   const named = String(forwardedFor ?? '')

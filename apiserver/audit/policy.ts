@@ -27,21 +27,20 @@ export interface PolicyRule {
   omitManagedFields?: boolean
 }
 
-export interface Verdict {
-  level: Level
-  omits(stage: Stage): boolean
-  omitManagedFields: boolean
-}
+/** What is recorded of a request. */
+export type Verdict = Required<Pick<PolicyRule, 'level' | 'omitStages' | 'omitManagedFields'>>
 
-/** Returns what is recorded of a request. Upstream: apiserver/pkg/audit/policy/checker.go. */
-export function evaluate(policy: Policy, attributes: Attributes): Verdict {
-  const rule = policy.rules.find((one) => matches(one, attributes))
-  return {
-    level: rule?.level ?? 'None',
-    omits: (stage) => policy.omitStages.includes(stage) || (rule?.omitStages?.includes(stage) ?? false),
-    omitManagedFields: rule?.omitManagedFields ?? policy.omitManagedFields,
-  }
-}
+/** Returns the rules of a policy, each with what the policy says for all of them. */
+export const wholeRules = ({ rules, omitStages, omitManagedFields }: Policy): (PolicyRule & Verdict)[] =>
+  rules.map((rule) => ({
+    ...rule,
+    omitStages: [...omitStages, ...(rule.omitStages ?? [])],
+    omitManagedFields: rule.omitManagedFields ?? omitManagedFields,
+  }))
+
+/** Returns the rule that decides about a request. Upstream: apiserver/pkg/audit/policy/checker.go. */
+export const ruleFor = <T extends PolicyRule>(rules: readonly T[], attributes: Attributes): T | undefined =>
+  rules.find((rule) => matches(rule, attributes))
 
 const isIn = (list: readonly string[] | undefined, value: string): boolean =>
   list === undefined || list.length === 0 || list.includes(value)

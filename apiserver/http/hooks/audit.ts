@@ -31,14 +31,8 @@ export function audit(auditor: Auditor, clock: Clock): Audit {
       if (!audited) return
       exchange.audit = audited
       const { response, upgrade } = exchange
-      const codeOf = (): number => (upgrade && !response.headersSent ? 101 : response.statusCode)
       if (isLongRunning(attributes)) tellStart(exchange, audited)
-      let isOver = false
-      const end = (): void => {
-        if (isOver) return
-        isOver = true
-        audited.completed(codeOf())
-      }
+      const end = (): void => audited.completed(upgrade && !response.headersSent ? 101 : response.statusCode)
       exchange.onClose(end)
       upgrade?.socket.once('close', end)
     },
