@@ -2,6 +2,7 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 
 const badAddress = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
+const badInterfaceAddress = 'must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)'
 const badCidr = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'
 
 /** An address for a parser that takes leading zeros: `010.1.2.3`. */
@@ -46,6 +47,20 @@ export function strictCidrProblems(text: string): string[] {
 export function strictAddressProblems(text: string): string[] {
   const problems = addressProblems(text)
   return problems.length > 0 ? problems : notCanonical(text, canonicalAddress(text))
+}
+
+/** Returns what is wrong with the address of an interface: an address in canonical form with the length of its subnet. */
+export function interfaceAddressProblems(text: string): string[] {
+  const cidr = parseCidr(text)
+  if (!cidr) return [badInterfaceAddress]
+  const { address, length } = isMapped(cidr.address) ? mappedCidr(cidr) : cidr
+  return notCanonical(text, `${canonicalAddress(address)}/${length}`)
+}
+
+/** Returns an IPv4-mapped IPv6 subnet as Go prints it. */
+function mappedCidr({ address, length }: Cidr): Cidr {
+  const bytes = [96, 104, 112, 120].map((at) => Number.parseInt(bitsOf(address).slice(at, at + 8), 2))
+  return { address: bytes.join('.'), length: length - 96 }
 }
 
 const notCanonical = (text: string, canonical: string): string[] =>

@@ -41,8 +41,10 @@ const { values } = parseArgs({
 })
 if (!values.theirs) throw new Error('--theirs KUBECONFIG is missing: it names the real server')
 
-const kinds = readBases(join(golden, 'api'))
-if (values.kind) for (const kind of [...kinds.keys()]) if (kind !== values.kind) kinds.delete(kind)
+const folders = [join(golden, 'api'), join(import.meta.dirname, 'more-bases')]
+const kinds = new Map(folders.flatMap((folder) => [...readBases(folder)]))
+const wanted = values.kind?.split(',')
+if (wanted) for (const kind of [...kinds.keys()]) if (!wanted.includes(kind)) kinds.delete(kind)
 const objects = new Generator(kinds)
 const makers: Record<string, (seed: number) => Case> = { objects: (seed) => objects.make(seed) }
 for (const [name, make] of Object.entries(areas)) makers[name] = (seed) => make(new Random(seed))

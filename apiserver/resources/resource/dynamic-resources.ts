@@ -1,6 +1,7 @@
 /** Devices that pods may ask for: stored and served; no component allocates them here. */
 import type { V1DeviceClass, V1ResourceClaimTemplate, V1ResourceSlice } from '@kubernetes/client-node'
 import type { KubeObject, ObjectMeta, WithMeta } from '../../../shared/api/types.ts'
+import { toTime } from '../../../shared/clock/timestamp.ts'
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { invalid } from '../../validation/field-error.ts'
@@ -37,6 +38,11 @@ function defaultRequests(devices: DeviceClaim | undefined): void {
       if (request.allocationMode === 'ExactCount') request.count ||= 1
     }
   }
+}
+
+/** A taint has the time at which it is written, unless its driver names another. */
+function defaultTaints({ devices = [] }: SliceSpec, nowMs: number): void {
+  for (const { taints = [] } of devices) for (const taint of taints) taint.timeAdded ||= toTime(nowMs)
 }
 
 interface ResourceClaim extends KubeObject {
@@ -150,6 +156,7 @@ const resourceslice = plain<ResourceSlice>({
     'spec.driver': ({ spec }) => spec.driver,
   },
   strategy: {
+    applyDefaults: ({ spec }, { nowMs }) => defaultTaints(spec, nowMs),
     returnsDeletedObject: true,
     generation: { changed: ({ spec }, old) => !deepEqual(spec, old.spec) },
     validate: ({ spec }, errors) => validateSlice(spec, undefined, errors),

@@ -83,7 +83,7 @@ function changeOf(operation: Exclude<Operation, 'create' | 'apply'>, object: str
     case 'json':
       return patch(operation, asked, [oddOperation(base, random)])
     case 'status': {
-      const body = { status: structuredClone(random.pick(oddStatuses)), spec: changed.spec }
+      const body = { status: structuredClone(changed.status ?? random.pick(oddStatuses)), spec: changed.spec }
       return patch(operation, `${object}/status?fieldManager=f`, body)
     }
   }

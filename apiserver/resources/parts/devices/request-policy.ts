@@ -31,7 +31,7 @@ export function validateRequestPolicy(
   }
   const field = validValues.length > 0 ? 'validValues' : validRange ? 'validRange' : undefined
   if (field === undefined) return
-  if (policy.default === undefined) errors.push(required(`${path}.default`, `required when ${field} is defined`))
+  if (!policy.default) errors.push(required(`${path}.default`, `required when ${field} is defined`))
   else if (validRange) validateRange(validRange, { capacity, chosen: policy.default }, `${path}.${field}`, errors)
   else validateValues(validValues, { capacity, chosen: policy.default }, `${path}.${field}`, errors)
 }
@@ -63,7 +63,7 @@ function validateRange(range: Range, { capacity, chosen }: Amounts, path: string
   const refuse = (field: keyof Range, value: string, detail: string): void => {
     errors.push(invalid(`${path}.${field}`, value, detail))
   }
-  if (min === undefined) {
+  if (!min) {
     errors.push(required(`${path}.min`, 'required when validRange is defined'))
     return
   }

@@ -2,9 +2,11 @@
 
 import { forbidden, invalid, notSupported, required, tooLong, tooMany } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
+import { interfaceAddressProblems } from '../../../validation/ip.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
 import { type Condition, validateConditions } from '../conditions.ts'
 import { validateDriverName } from '../driver-name.ts'
+import { reject } from '../messages.ts'
 import { validateNodeSelector } from '../node-selector.ts'
 import { validateImmutable } from '../workload.ts'
 import {
@@ -66,7 +68,7 @@ interface Claim {
   status?: ClaimStatus
 }
 
-const max = { reservedFor: 256, results: 32, config: 64, conditions: 8 }
+const max = { reservedFor: 256, results: 32, config: 64, conditions: 8, addresses: 16 }
 
 export function validateClaimStatus({ metadata, spec, status = {} }: Claim, old: Claim, errors: FieldErrors): void {
   validateItems(status.reservedFor, 'status.reservedFor', errors, {
@@ -174,4 +176,9 @@ function validateDevice(
     const text = device.networkData?.[field] ?? ''
     if (Buffer.byteLength(text) > limits[field]) errors.push(tooLong(`${path}.networkData.${field}`, limits[field]))
   }
+  validateItems(device.networkData?.ips, `${path}.networkData.ips`, errors, {
+    max: max.addresses,
+    check: (address, at) => reject(errors, at, address, interfaceAddressProblems(address)),
+    key: (address) => address,
+  })
 }

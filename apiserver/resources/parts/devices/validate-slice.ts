@@ -34,6 +34,7 @@ interface Taint {
   key?: string
   value?: string
   effect?: string
+  timeAdded?: string
 }
 interface Counters {
   [name: string]: { value: string }
@@ -122,10 +123,10 @@ function validateNodes(spec: SliceSpec, errors: FieldErrors): void {
   if (nodeSelector) {
     set.push('`nodeSelector`')
     validateNodeSelector(nodeSelector, 'spec.nodeSelector', errors)
-    const terms = nodeSelector.nodeSelectorTerms ?? []
+    const terms = nodeSelector.nodeSelectorTerms
     const field = 'spec.nodeSelector.nodeSelectorTerms'
-    if (terms.length !== 1)
-      errors.push(invalid(field, terms.map(shownTerm), 'must have exactly one node selector term'))
+    if (terms?.length !== 1)
+      errors.push(invalid(field, terms?.map(shownTerm), 'must have exactly one node selector term'))
   }
   for (const field of ['allNodes', 'perDeviceNodeSelection'] as const) {
     if (spec[field]) set.push(`\`${field}\``)
