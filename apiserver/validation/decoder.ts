@@ -180,13 +180,13 @@ class Decoding {
     }
     if (field.dropEmpty && isEmpty(decoded, type)) {
       delete object[name]
-      if (typeof decoded === 'object') this.#empty(object, name, decoded, false)
+      if (typeof decoded === 'object' || type.kind === 'bytes') this.#empty(object, name, decoded, false)
     }
   }
 
   #empty(at: Record<string, unknown>, name: string, value: unknown, isShown: boolean): void {
     this.emptied ??= []
-    this.emptied.push({ at, name, value: value as object, isShown })
+    this.emptied.push({ at, name, value, isShown })
   }
 
   #fill(object: Record<string, unknown>, struct: StructType): void {

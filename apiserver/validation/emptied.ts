@@ -1,6 +1,6 @@
 /**
- * What a client wrote as `[]` or `{}`. The object lacks it, as Go leaves it out when it encodes the object; but messages
- * show it, and where it is still encoded, as null, its writer owns the field.
+ * What a client wrote as `[]` or `{}`, or as bytes without any. The object lacks it, as Go leaves it out when it encodes
+ * the object; but messages show it, and where it is still encoded, as null, its writer owns the field.
  */
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { FieldErrors } from './field-errors.ts'
@@ -8,7 +8,8 @@ import type { FieldErrors } from './field-errors.ts'
 export interface Emptied {
   at: Record<string, unknown>
   name: string
-  value: object
+  /** An empty list or map; an empty text for bytes. */
+  value: unknown
   /** True if the field is encoded as null. */
   isShown: boolean
 }

@@ -39,12 +39,14 @@ function asJson(schema: string, source: Record<string, unknown>): Record<string,
   const result: Record<string, unknown> = {}
   for (const { name, type, omitEmpty } of structType(schema).fields) {
     const value = source[name]
-    if (value === undefined || value === null) {
-      if (!omitEmpty) result[name] = dumpValue(type, undefined)
-    } else result[name] = dumpValue(type, value)
+    if (omitEmpty && isEmpty(type, value)) continue
+    result[name] = dumpValue(type, value)
   }
   return result
 }
+/** Go leaves out an empty list or map; a struct behind a pointer is none of these. */
+const isEmpty = ({ kind }: ValueType, value: unknown): boolean =>
+  value === undefined || value === null || ((kind === 'list' || kind === 'map') && Object.keys(value).length === 0)
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1.'
 
 function dumpValue(type: ValueType, value: unknown): unknown {

@@ -1,6 +1,7 @@
 import type { Pod } from '../../../../shared/api/types.ts'
 import { toTime } from '../../../../shared/clock/timestamp.ts'
 import { resource } from '../../../kind/resource-definition.ts'
+import { hasEmptied } from '../../../validation/emptied.ts'
 import { forbidden } from '../../../validation/field-error.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
 import { isComplete, noteComplete, Recurring } from '../../../values/recurring.ts'
@@ -81,7 +82,7 @@ export const pod = resource<Pod>({
       treatNegativeGraceAsOne(object)
       appArmorFromAnnotations(object)
       mergeLabelKeys(object)
-      object.spec = specs.of(object.spec)
+      object.spec = sharedSpec(object)
       object.status = { phase: 'Pending', qosClass: qosClass(object.spec) }
       if (object.spec.schedulingGates?.length) {
         object.status.conditions = [
@@ -110,7 +111,7 @@ export const pod = resource<Pod>({
         keepObservedGenerations(object, old)
       }
       if (object.spec === old.spec) return
-      if (!Object.isFrozen(old.spec) || !deepEqual(object.spec, old.spec)) object.spec = specs.of(object.spec)
+      if (!Object.isFrozen(old.spec) || !deepEqual(object.spec, old.spec)) object.spec = sharedSpec(object)
       else {
         object.spec = old.spec
         if (!subresource) noteComplete(old.spec, schema)
@@ -152,6 +153,9 @@ export const pod = resource<Pod>({
 
 /** Of pods that were made from one template. */
 const specs = new Recurring<Pod['spec']>()
+
+/** Messages show lists and maps that were written as empty: a spec with any stays what its client wrote. */
+const sharedSpec = (pod: Pod): Pod['spec'] => (hasEmptied(pod) ? pod.spec : specs.of(pod.spec))
 
 const updateRules: Record<string, typeof validateUpdate> = {
   /** The binding itself has been checked; it may set what an update may not. */
