@@ -3,8 +3,8 @@
  *
  *     npm run differential -- --theirs KUBECONFIG --seed 1 [--area objects,custom] [--count 600] [--record 5]
  *
- * Each area (`areas/`) makes as many cases as `--count` says; `--kind A,B` takes objects of these kinds alone. A difference is a line of JSON; the summary
- * follows, with the slowest answers of each server.
+ * Each area (`areas/`) makes as many cases as `--count` says; `--kind A,B` changes objects of these kinds alone.
+ * A difference is a line of JSON; the summary follows, with the slowest answers of each server.
  * `--record N` shrinks up to N differences of each class and place and adds them, with the real server's answers, to
  * test/golden/differential/cases.json. `--cases FILE` adds the cases of a file there, which are a list of a name and
  * steps each. `--only SEED` plays one case of the area and prints all answers.
