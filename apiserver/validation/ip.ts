@@ -49,7 +49,7 @@ export function strictAddressProblems(text: string): string[] {
   return problems.length > 0 ? problems : notCanonical(text, canonicalAddress(text))
 }
 
-/** Returns what is wrong with the address of an interface: an address in canonical form with the length of its subnet. */
+/** Returns what is wrong with the address of an interface, which has the length of its subnet: `10.0.0.1/24`. */
 export function interfaceAddressProblems(text: string): string[] {
   const cidr = parseCidr(text)
   if (!cidr) return [badInterfaceAddress]
