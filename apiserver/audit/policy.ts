@@ -27,7 +27,7 @@ export interface PolicyRule {
   omitManagedFields?: boolean
 }
 
-/** What is recorded of a request. */
+/** Says what is recorded of a request. */
 export type Verdict = Required<Pick<PolicyRule, 'level' | 'omitStages' | 'omitManagedFields'>>
 
 /** Returns the rules of a policy, each with what the policy says for all of them. */

@@ -8,7 +8,7 @@ import type { FieldErrors } from './field-errors.ts'
 export interface Emptied {
   at: Record<string, unknown>
   name: string
-  /** An empty list or map; an empty text for bytes. */
+  /** Holds an empty list or map; an empty text for bytes. */
   value: unknown
   /** True if the field is encoded as null. */
   isShown: boolean
