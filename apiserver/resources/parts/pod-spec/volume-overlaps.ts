@@ -50,7 +50,14 @@ function placesOfSource(source: Source): Place[] {
 }
 
 const placesOf = (items: readonly { path?: string }[] = [], source: string): Place[] =>
-  items.map(({ path = '' }) => ({ path: path.replace(/\/+$/, ''), source })).filter(({ path }) => path !== '')
+  items.map(({ path = '' }) => ({ path: withoutSlashes(path), source })).filter(({ path }) => path !== '')
+
+/** Without those at its end. A pattern would try each of a megabyte of slashes in its middle. */
+function withoutSlashes(path: string): string {
+  let end = path.length
+  while (path[end - 1] === '/') end--
+  return path.slice(0, end)
+}
 
 /** Returns each place with each earlier one at the same path, above it or below it. */
 function overlaps(places: readonly Place[]): [place: Place, earlier: Place][] {
