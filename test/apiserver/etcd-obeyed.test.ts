@@ -156,8 +156,8 @@ else {
         })
         const isEstablished = async () => {
           const { status } = await change('GET', `${crds}/${name}`)
-          const { conditions = [] } = (status ?? {}) as { conditions?: { type: string; status: string }[] }
-          return conditions.some((condition) => condition.type === 'Established' && condition.status === 'True')
+          const { conditions } = (status ?? {}) as { conditions?: { type: string; status: string }[] | null }
+          return conditions?.some((condition) => condition.type === 'Established' && condition.status === 'True')
         }
         await until(isEstablished, { what: 'the definition' })
         const path = `/apis/${group}/v1/namespaces/default/things`
