@@ -204,10 +204,13 @@ async function play(t: Test, name: string): Promise<void> {
   await client.create(networkPolicies, { metadata: { name: 'own' }, spec }, { namespace })
   await create('keeper')
   await until(async () => (await all()).every(isReady), { what: 'the pod that lives' })
-  const leastRules = level.isOrdinary ? 2 : 3
-  const hasRules = async () => ((await found()).addresses as string[]).length > leastRules
-  if (level.hasNetworks)
-    await until(hasRules, { what: 'the rules of the pod that lives, beside those of node, machine and range' })
+  const ofService = 'chain end-… { keeper'
+  const ofPolicy = ['map entering { keeper', 'set own { keeper', 'set peers-… { keeper']
+  const hasRules = async () => {
+    const { addresses } = await found()
+    return [ofService, ...ofPolicy].every((rule) => (addresses as string[]).includes(rule))
+  }
+  if (level.hasNetworks) await until(hasRules, { what: 'the rules of the pod that lives' })
   const before = await found()
   t.equal(before.links, level.hasNetworks ? 1 : 0)
 
