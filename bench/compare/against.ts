@@ -54,8 +54,8 @@ export async function gate(options: Pick<AgainstOptions, 'packages' | 'flags' | 
   return options.figures.map((name) => verdict(name, [...(first[name] ?? []), ...(more[name] ?? [])], short.limit))
 }
 
-/** Slow-downs below this are not measured again: one of 10 % is above it, whatever the spread. */
-const doubtfulFrom = 1.03
+/** What seems slower than this is measured again: two pairs of servers err by up to 8 %. */
+const doubtfulFrom = 1.01
 
 /**
  * Measures create, get, patch and watch in µs of the serving thread's CPU time for each request or delivery, and starts
