@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bareApi } from './cluster.ts'
 import { measureAgainst, usual } from './compare/against.ts'
 import { builtPackage } from './package.ts'
+import { bareApi } from './processes.ts'
 import type { Row } from './report.ts'
 
 const GOAL = 1.05

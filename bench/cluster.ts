@@ -2,10 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { options } from './options.ts'
-import { type Server, startKubestage } from './processes.ts'
-
-/** An API server without what would write of its own accord. */
-export const bareApi: readonly string[] = ['--kubelet=false', '--scheduler=false']
+import { bareApi, type Server, startKubestage } from './processes.ts'
 
 /** The flags of a cluster whose only node takes all pods that a part of the bench creates. */
 export const nodeFlags = (isolation: string): string[] => ['--isolation', isolation, '--max-pods', '1800']

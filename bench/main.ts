@@ -2,11 +2,11 @@
  * `npm run bench`: what Kubestage does in a second, and what the same machine would do at best. See
  * docs/performance.md.
  */
-import { bareApi, startBareApi, withKubestage } from './cluster.ts'
+import { startBareApi, withKubestage } from './cluster.ts'
 import { busy, machine, show } from './documents.ts'
 import { prepare } from './measure.ts'
 import { HELP, isChosen, options, rounds } from './options.ts'
-import { startKubestage } from './processes.ts'
+import { bareApi, startKubestage } from './processes.ts'
 import { comparisonTable, type Row, table } from './report.ts'
 
 // What a signal ends leaves no server behind.

@@ -10,7 +10,7 @@ export const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [
   --chromium FILE  for --only ui (default /usr/bin/chromium)
   --against COMMIT  compares the CPU time of create, get, patch, watch and start with that of a commit; of the rest only --real. Ends with 1
                  if one is slower. day-before: the last commit that is a day older than this one, in CI's short form, which
-                 fails for 8 %. --only create,get,patch,watch,start: some of them; --rounds N: how often both servers are started anew (default 5)
+                 fails for 6 %. --only create,get,patch,watch,start: some of them; --rounds N: how often both servers are started anew (default 5)
   --real BIN     runs kube-apiserver and etcd, the programs in the folder BIN, beside us, in turns and with the same client,
                  and compares rates and CPU time per request (with --only real: nothing else)
   --containerd BIN  runs the pods of --only levels with the containerd of the folder BIN as well

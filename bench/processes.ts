@@ -10,6 +10,9 @@ import { Http2Connection, type Target } from './http2-connection.ts'
 import { builtPackage } from './package.ts'
 import type { BareStart } from './starts/bare-start.ts'
 
+/** An API server without what would write of its own accord. */
+export const bareApi: readonly string[] = ['--kubelet=false', '--scheduler=false']
+
 /** A server under load. */
 export interface Server {
   target: Target

@@ -2,14 +2,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bareApi } from './cluster.ts'
 import { freePort } from './compare/etcd-server.ts'
 import { busy } from './documents.ts'
 import { Http2Connection, type Target } from './http2-connection.ts'
 import { heapMegabytes } from './inspected-heap.ts'
 import { load } from './load.ts'
 import { CONNECTIONS, create, PODS, prepare } from './measure.ts'
-import { startKubestage } from './processes.ts'
+import { bareApi, startKubestage } from './processes.ts'
 
 const STORED = 1_000
 const STEP = 100_000

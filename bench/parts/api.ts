@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { measureAggregation, whyNoAggregation } from '../aggregation.ts'
-import { bareApi, withKubestage } from '../cluster.ts'
+import { withKubestage } from '../cluster.ts'
 import { median } from '../load.ts'
 import {
   fill,
@@ -17,7 +17,7 @@ import {
 } from '../measure.ts'
 import { isChosen, rounds } from '../options.ts'
 import { measurePolicies } from '../policies.ts'
-import { startBareServer } from '../processes.ts'
+import { bareApi, startBareServer } from '../processes.ts'
 import type { Row } from '../report.ts'
 import { measureStarts } from '../starts/starts.ts'
 

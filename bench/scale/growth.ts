@@ -3,13 +3,12 @@
  * docs/scale.md has its table.
  */
 import { realClock } from '../../shared/clock/real-clock.ts'
-import { bareApi } from '../cluster.ts'
 import { type Figure, rate, turn, watch } from '../compare/versus.ts'
 import { Http2Connection, type Request } from '../http2-connection.ts'
 import { load, median } from '../load.ts'
 import { CONNECTIONS, currentVersion, PODS, prepare } from '../measure.ts'
 import { measurePods } from '../pods.ts'
-import type { Server } from '../processes.ts'
+import { bareApi, type Server } from '../processes.ts'
 import { aligned, figure } from '../report.ts'
 import { samplePod } from '../sample-pod.ts'
 

@@ -9,10 +9,10 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { bareApi } from '../../bench/cluster.ts'
 import { figureNames, gate, measureAgainst, usual } from '../../bench/compare/against.ts'
 import { type Verdict, verdictTable } from '../../bench/compare/verdict.ts'
 import { checkoutOf, packageIn } from '../../bench/package.ts'
+import { bareApi } from '../../bench/processes.ts'
 import { places } from './places.ts'
 
 const { values } = parseArgs({
