@@ -57,10 +57,10 @@ export function interfaceAddressProblems(text: string): string[] {
   return notCanonical(text, `${canonicalAddress(address)}/${length}`)
 }
 
-/** Returns an IPv4-mapped IPv6 subnet as Go prints it. */
+/** Returns an IPv4-mapped IPv6 subnet as upstream's IsValidInterfaceAddress prints it. */
 function mappedCidr({ address, length }: Cidr): Cidr {
   const bytes = [96, 104, 112, 120].map((at) => Number.parseInt(bitsOf(address).slice(at, at + 8), 2))
-  return { address: bytes.join('.'), length: length - 96 }
+  return { address: bytes.join('.'), length: length > 32 ? length - 96 : length }
 }
 
 const notCanonical = (text: string, canonical: string): string[] =>
