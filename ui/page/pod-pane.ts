@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { endingOf } from '../story/ending.ts'
 import { allMarks, type LossRun, lostWords } from '../story/losses.ts'
 import type { Mark, PodStory } from '../story/model.ts'
+import { dataTable } from '../views/data-table.ts'
 import { clockOf, offset } from '../views/time-axis.ts'
 import { bornMs, markLetters } from '../views/timeline/geometry.ts'
 import type { Address } from './address.ts'
@@ -122,31 +123,16 @@ const mostRows = 60
 function Phases({ pod, nowMs }: { pod: PodStory; nowMs: number }): JSX.Element {
   const zeroMs = bornMs(pod)
   const rows = phasesOf(pod, nowMs).slice(-mostRows)
-  const heads = ['Phase', 'From', 'Milliseconds']
+  const shown = rows.map(({ name, startMs, endMs, isStep }) =>
+    h('tr', null, [
+      h('td', { class: isStep ? 'soft' : undefined }, h('bdi', null, name)),
+      h('td', { class: 'num', title: offset(startMs - zeroMs) }, clockOf(startMs)),
+      h('td', { class: 'num' }, Math.round(endMs - startMs).toLocaleString('en')),
+    ]),
+  )
   return h('section', { 'aria-label': 'Phases' }, [
     h('h3', null, 'Phases'),
-    h('table', null, [
-      h(
-        'thead',
-        null,
-        h(
-          'tr',
-          null,
-          heads.map((name) => h('th', { scope: 'col' }, name)),
-        ),
-      ),
-      h(
-        'tbody',
-        null,
-        rows.map(({ name, startMs, endMs, isStep }) =>
-          h('tr', null, [
-            h('td', { class: isStep ? 'soft' : undefined }, h('bdi', null, name)),
-            h('td', { class: 'num', title: offset(startMs - zeroMs) }, clockOf(startMs)),
-            h('td', { class: 'num' }, Math.round(endMs - startMs).toLocaleString('en')),
-          ]),
-        ),
-      ),
-    ]),
+    dataTable(['Phase', 'From', 'Milliseconds'], shown),
   ])
 }
 

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { lostCount } from '../story/losses.ts'
 import type { Mark, PodStory } from '../story/model.ts'
 import type { Story } from '../story/story.ts'
+import { dataTable } from '../views/data-table.ts'
 import { clockOf, offset } from '../views/time-axis.ts'
 import type { Row } from '../views/timeline/geometry.ts'
 
@@ -21,38 +22,23 @@ export function PodTable({ rows, onSelect }: Props): JSX.Element {
   const [count, setCount] = useState(page)
   const pods = rows.flatMap(({ pod, losses }) => (pod ? [{ pod, losses }] : []))
   const heads = ['Pod', 'State', 'Since', 'Node', 'Address', 'Images', 'Lost requests', 'How it ended']
+  const shown = pods.slice(0, count).map(({ pod, losses }) => {
+    const last = pod.phases.at(-1)
+    const state = pod.goneMs === undefined ? (last?.value ?? '') : `gone${pod.endPhase ? `, ${pod.endPhase}` : ''}`
+    return h('tr', { key: pod.uid }, [
+      h('td', null, h('button', { class: 'link', onClick: () => onSelect(pod) }, h('bdi', null, pod.name))),
+      h('td', null, state),
+      h('td', { class: 'num' }, clockOf(pod.goneMs ?? last?.startMs ?? 0)),
+      h('td', null, pod.node),
+      h('td', { class: 'wide' }, pod.ip),
+      h('td', { class: 'wide' }, h('bdi', null, pod.images.join(', '))),
+      h('td', { class: 'num wide' }, lostCount(pod, losses) || ''),
+      h('td', null, pod.deaths.at(-1)?.verdict ?? ''),
+    ])
+  })
   return h('section', { 'aria-label': 'Pods' }, [
     h('h2', null, `Pods (${pods.length})`),
-    h('table', null, [
-      h(
-        'thead',
-        null,
-        h(
-          'tr',
-          null,
-          heads.map((name) => h('th', { scope: 'col', class: wide.has(name) ? 'wide' : undefined }, name)),
-        ),
-      ),
-      h(
-        'tbody',
-        null,
-        pods.slice(0, count).map(({ pod, losses }) => {
-          const last = pod.phases.at(-1)
-          const state =
-            pod.goneMs === undefined ? (last?.value ?? '') : `gone${pod.endPhase ? `, ${pod.endPhase}` : ''}`
-          return h('tr', { key: pod.uid }, [
-            h('td', null, h('button', { class: 'link', onClick: () => onSelect(pod) }, h('bdi', null, pod.name))),
-            h('td', null, state),
-            h('td', { class: 'num' }, clockOf(pod.goneMs ?? last?.startMs ?? 0)),
-            h('td', null, pod.node),
-            h('td', { class: 'wide' }, pod.ip),
-            h('td', { class: 'wide' }, h('bdi', null, pod.images.join(', '))),
-            h('td', { class: 'num wide' }, lostCount(pod, losses) || ''),
-            h('td', null, pod.deaths.at(-1)?.verdict ?? ''),
-          ])
-        }),
-      ),
-    ]),
+    dataTable(heads, shown, wide),
     pods.length > count
       ? h('button', { onClick: () => setCount(count + page) }, `Show ${Math.min(page, pods.length - count)} more`)
       : null,

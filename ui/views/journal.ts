@@ -1,6 +1,7 @@
 import { h, type JSX } from 'preact'
 import type { JournalRow } from '../story/model.ts'
 import type { Story } from '../story/story.ts'
+import { dataTable } from './data-table.ts'
 import { clockOf, type TimeWindow } from './time-axis.ts'
 
 const columns = 120
@@ -24,6 +25,19 @@ export function JournalView({ story, window }: { story: Story; window: TimeWindo
   if (!rows.length) return h('p', null, 'The record has no requests.')
   const strips = rows.slice(0, 100).map((row) => ({ row, heat: heatOf(row, window) }))
   const most = Math.max(1, ...strips.flatMap(({ heat }) => heat))
+  const shown = strips.map(({ row, heat }) =>
+    h('tr', { key: `${row.user} ${row.verb} ${row.resource}` }, [
+      h('td', null, h('bdi', null, row.user)),
+      h('td', null, [
+        h('bdi', null, `${row.verb} ${row.resource}`),
+        row.hotMs ? h('div', { class: 'hot' }, `loop since ${clockOf(row.hotMs)}`) : null,
+      ]),
+      h('td', null, h(Heat, { heat, most })),
+      h('td', { class: 'num' }, String(row.total)),
+      h('td', { class: 'num' }, String(row.mostPerSecond)),
+      h('td', { class: 'num' }, String(row.failed)),
+    ]),
+  )
   const heads = ['User', 'Request', 'Over time', 'All', 'Most per second', 'Failed']
   return h('section', null, [
     h('h2', null, 'Requests to the API server'),
@@ -35,34 +49,7 @@ export function JournalView({ story, window }: { story: Story; window: TimeWindo
     h(
       'div',
       { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'Requests by user' },
-      h('table', null, [
-        h(
-          'thead',
-          null,
-          h(
-            'tr',
-            null,
-            heads.map((name) => h('th', { scope: 'col' }, name)),
-          ),
-        ),
-        h(
-          'tbody',
-          null,
-          strips.map(({ row, heat }) =>
-            h('tr', { key: `${row.user} ${row.verb} ${row.resource}` }, [
-              h('td', null, h('bdi', null, row.user)),
-              h('td', null, [
-                h('bdi', null, `${row.verb} ${row.resource}`),
-                row.hotMs ? h('div', { class: 'hot' }, `loop since ${clockOf(row.hotMs)}`) : null,
-              ]),
-              h('td', null, h(Heat, { heat, most })),
-              h('td', { class: 'num' }, String(row.total)),
-              h('td', { class: 'num' }, String(row.mostPerSecond)),
-              h('td', { class: 'num' }, String(row.failed)),
-            ]),
-          ),
-        ),
-      ]),
+      dataTable(heads, shown),
     ),
   ])
 }

@@ -1,6 +1,7 @@
 import { h, type JSX } from 'preact'
 import type { NodeStory } from '../story/model.ts'
 import type { Story } from '../story/story.ts'
+import { dataTable } from './data-table.ts'
 import { Axis, clockOf, span, type TimeScale, type TimeWindow, words } from './time-axis.ts'
 import { markLetters, marksOf } from './timeline/geometry.ts'
 import { shorten } from './timeline/shorten.ts'
@@ -86,39 +87,23 @@ export function NodesView(props: Props): JSX.Element {
   const { story, nowMs } = props
   const nodes = [...story.nodes.values()]
   if (!nodes.length) return h('p', null, 'The record has no nodes.')
+  const rows = nodes.slice(0, 500).map((node) => {
+    const state = node.states.at(-1)
+    const active = [...node.pressures, ...node.taints].filter(
+      ([, intervals]) => intervals.at(-1) && intervals.at(-1)?.endMs === undefined,
+    )
+    const warning = node.marks.at(-1)
+    return h('tr', { key: node.name }, [
+      h('td', null, h('bdi', null, node.name)),
+      h('td', null, node.goneMs === undefined ? (state?.value ?? 'unknown') : 'deleted'),
+      h('td', { class: 'num' }, state ? words((state.endMs ?? nowMs) - state.startMs) : ''),
+      h('td', null, active.map(([name]) => name).join(', ')),
+      h('td', null, warning ? `${clockOf(warning.atMs)} ${warning.text}` : ''),
+    ])
+  })
   return h('section', null, [
     h('h2', null, 'Nodes'),
     h(NodesPicture, props),
-    h('table', null, [
-      h(
-        'thead',
-        null,
-        h(
-          'tr',
-          null,
-          ['Node', 'State', 'For', 'Pressure and taints', 'Last warning'].map((name) =>
-            h('th', { scope: 'col' }, name),
-          ),
-        ),
-      ),
-      h(
-        'tbody',
-        null,
-        nodes.slice(0, 500).map((node) => {
-          const state = node.states.at(-1)
-          const active = [...node.pressures, ...node.taints].filter(
-            ([, intervals]) => intervals.at(-1) && intervals.at(-1)?.endMs === undefined,
-          )
-          const warning = node.marks.at(-1)
-          return h('tr', { key: node.name }, [
-            h('td', null, h('bdi', null, node.name)),
-            h('td', null, node.goneMs === undefined ? (state?.value ?? 'unknown') : 'deleted'),
-            h('td', { class: 'num' }, state ? words((state.endMs ?? nowMs) - state.startMs) : ''),
-            h('td', null, active.map(([name]) => name).join(', ')),
-            h('td', null, warning ? `${clockOf(warning.atMs)} ${warning.text}` : ''),
-          ])
-        }),
-      ),
-    ]),
+    dataTable(['Node', 'State', 'For', 'Pressure and taints', 'Last warning'], rows),
   ])
 }

@@ -3,6 +3,7 @@ import { blames, type Losses, lossesOf, newsLagMs } from '../story/blame.ts'
 import { lostWords } from '../story/losses.ts'
 import type { PodStory, WorkloadCounts, WorkloadStory } from '../story/model.ts'
 import type { Story } from '../story/story.ts'
+import { dataTable } from './data-table.ts'
 import { Axis, clockOf, type TimeScale, type TimeWindow, words, xOf } from './time-axis.ts'
 import { loadBars } from './timeline/geometry.ts'
 
@@ -154,43 +155,21 @@ export function Lost({ story, onSelect }: Pick<Props, 'story' | 'onSelect'>): JS
       measured ? 'No request was lost.' : 'The record has no load: nothing measured requests while it was made.',
     )
   const losses = lossesOf(story)
+  const rows = all.slice(0, 100).map(({ pod, target, lost, cut, why, remedy }) => {
+    const name =
+      pod && onSelect ? h('button', { class: 'link', onClick: () => onSelect(pod) }, pod.name) : (pod?.name ?? target)
+    return h('tr', { key: pod?.uid ?? target }, [
+      h('td', null, name),
+      h('td', { class: 'num' }, String(lost)),
+      h('td', { class: 'num' }, String(cut)),
+      h('td', null, why),
+      h('td', null, remedy),
+    ])
+  })
   return h('section', { 'aria-label': 'Lost requests' }, [
     h('h3', { class: 'lost-words' }, losses && lostWords(losses)),
     losses && h('p', null, lostFacts(losses, newsLagMs(all, losses))),
-    h('table', null, [
-      h(
-        'thead',
-        null,
-        h(
-          'tr',
-          null,
-          ['Pod that ended nearest', 'Lost', 'Cut', 'Why', 'What to change'].map((name) =>
-            h('th', { scope: 'col' }, name),
-          ),
-        ),
-      ),
-      h(
-        'tbody',
-        null,
-        all
-          .slice(0, 100)
-          .map(({ pod, target, lost, cut, why, remedy }) =>
-            h('tr', { key: pod?.uid ?? target }, [
-              h(
-                'td',
-                null,
-                pod && onSelect
-                  ? h('button', { class: 'link', onClick: () => onSelect(pod) }, pod.name)
-                  : (pod?.name ?? target),
-              ),
-              h('td', { class: 'num' }, String(lost)),
-              h('td', { class: 'num' }, String(cut)),
-              h('td', null, why),
-              h('td', null, remedy),
-            ]),
-          ),
-      ),
-    ]),
+    dataTable(['Pod that ended nearest', 'Lost', 'Cut', 'Why', 'What to change'], rows),
   ])
 }
 
