@@ -243,7 +243,7 @@ class LocalClient implements Client {
 export const createLocalClient = (api: ApiContext, user: User, options?: LocalClientOptions): Client =>
   new LocalClient(api, user, options)
 
-/** Of what is not stored, loops ask what a user may do. */
+/** Loops create one kind that is not stored: they ask what a user may do. */
 async function reviewed(api: ApiContext, scope: RequestScope, object: KubeObject): Promise<KubeObject> {
   if (scope.definition.kind !== 'SubjectAccessReview') throw methodNotSupported(scope.definition, 'create')
   await reviewSubject(api, scope, object as AccessReview)

@@ -316,7 +316,7 @@ class RunningServer implements ApiServer {
   }
 }
 
-/** Of what is deleted by itself: events, and records of terminations. */
+/** Deletes events and records of terminations when their time is over. */
 function startExpiries(
   storage: Storage,
   { clock: { machine: clock }, terminationTtlMs, maxTerminations }: ApiServerConfig,

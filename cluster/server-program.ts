@@ -84,7 +84,7 @@ export async function startServerProgram(
     ownPort: values.ownPort || undefined,
     ...loops,
     plugins: await configuredPlugins(resolved, realClock),
-    // By the kubelets' paths: each makes the folders where it is.
+    // Each kubelet makes the folders on its own machine, at this path.
     volumesDir: join(dirname(resolve(certDir)), 'volumes'),
     joinUrl: values.bootstrapServer || values.kubeconfigServer,
     pki,

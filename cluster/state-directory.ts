@@ -49,7 +49,7 @@ export function nodeDirectory(state: StateDirectory, name: string): StateDirecto
 }
 
 const remedy = 'choose another folder with --state-dir'
-/** Of the folder itself, where other words fit better. */
+/** Words these errors of the folder itself. */
 const folderReasons: Readonly<Record<string, string>> = {
   EEXIST: 'it is a file',
   ENOENT: 'no folder can be made there',

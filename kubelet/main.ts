@@ -90,7 +90,7 @@ class Supervisor {
   }
 }
 
-/** To the terminal of the cluster, when it has let us have it. */
+/** Writes to the terminal of the cluster, if the cluster has passed it on. */
 function report(line: string): void {
   try {
     writeSync(passed, `kubestage: ${line}\n`)

@@ -52,7 +52,7 @@ function defaultClass({ of, classes, marks, field, annotation }: DefaultClass, l
   }
 }
 
-/** Of those made in the same second, the first by name. */
+/** Returns the newest; of those made in one second, the first by name. */
 const newest = (objects: KubeObject[]): KubeObject | undefined =>
   objects.sort(
     (a, b) =>

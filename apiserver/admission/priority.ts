@@ -40,7 +40,7 @@ export function priority(lookup: Lookup, lookupAll: LookupAll): AdmissionPlugin 
         found = lookup(classes, undefined, spec.priorityClassName) as PriorityClass | undefined
         if (!found) throw refused(`no PriorityClass with name ${spec.priorityClassName} was found`)
       } else {
-        // Of several, which only a race can make, the lowest.
+        // The lowest counts of several, which only a race can make.
         ;[found] = defaults().sort((a, b) => a.value - b.value)
         if (found) spec.priorityClassName = found.metadata.name
       }

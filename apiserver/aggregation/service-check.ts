@@ -24,7 +24,7 @@ export function serviceProblem(
   const shown = `service/${name} in ${JSON.stringify(namespace)}`
   const service = lookup({ group: '', plural: 'services' }, namespace, name) as unknown as Service | undefined
   if (!service) return unavailable('ServiceNotFound', `${shown} is not present`)
-  // Of other types it is not known on which ports they listen.
+  // The ports of Services of other types are not known.
   if (service.spec?.type !== 'ClusterIP') return undefined
   const found = service.spec.ports?.find((candidate) => candidate.port === port)
   if (!found) return unavailable('ServicePortError', `${shown} is not listening on port ${port}`)

@@ -192,7 +192,7 @@ function strategyOf(
   }
 }
 
-/** Of finalizers that are new: the names of custom resources' finalizers are advice, no rule. */
+/** Warns of new finalizers without a domain: for custom resources such names are advice, no rule. */
 function finalizerWarnings(finalizers: string[], old: string[]): string[] {
   const added = [...new Set(finalizers)].filter((name) => !old.includes(name) && !isQualifiedFinalizer(name))
   return added.sort().map((name) => {

@@ -128,7 +128,7 @@ const rules = new Map<string, Rule>([
   ['servicecidrs.networking.k8s.io', ({ verb }) => ['list', 'watch'].includes(verb) || refused],
 ])
 
-/** Of what is not divided between nodes. */
+/** Holds the rules for what is not divided between nodes. */
 const nodeRole = (clusterRoles.find(({ name }) => name === 'system:node')?.rules ?? []).map(ruleOf)
 
 export function answerNode(question: Question): Answer {

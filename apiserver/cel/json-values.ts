@@ -147,7 +147,7 @@ const META: Record<string, JSONSchemaProps> = {
 /** The fields of an object's type, each built when it is first asked for. */
 class Shape {
   readonly type: CelType
-  /** Of each field that can be named, by its name in expressions. */
+  /** Maps the name of a field in expressions to its key. */
   readonly keys = new Map<string, string>()
   readonly #name: string
   readonly #properties: Record<string, JSONSchemaProps>

@@ -458,7 +458,7 @@ function dispatch(name: string, overloads: Overload[], args: Expr[]): { run: Run
   }
   return { run, cost: () => 0 }
 }
-/** Those of the language itself say less. */
+/** Names the missing overload; for functions of the language itself cel-go says less. */
 function unmatched(name: string, values: unknown[]): string {
   if (!/^[a-z]/i.test(name) || TERSE.has(name)) return 'no such overload'
   if (name === 'size') return 'no such overload: size'

@@ -251,7 +251,7 @@ export function compare(left: unknown, right: unknown): number | undefined {
     return left.nanos < right.nanos ? -1 : left.nanos > right.nanos ? 1 : 0
   throw noSuchOverload()
 }
-/** By code points, as by bytes of UTF-8. Looks no further than the first difference. */
+/** Orders texts by code points, as bytes of UTF-8 do. Looks no further than the first difference. */
 function compareText(left: string, right: string): number {
   if (left === right) return 0
   const shorter = Math.min(left.length, right.length)

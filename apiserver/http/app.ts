@@ -148,7 +148,7 @@ const kubernetes =
     app.setNotFoundHandler(asHandler((exchange) => refuse(api, exchange)))
   }
 
-/** Of those that Fastify reads; the client's own stay in `request.raw`. */
+/** Hides headers from Fastify; the client's own stay in `request.raw`. */
 const noBody = { 'content-type': undefined, 'content-length': undefined, 'transfer-encoding': undefined }
 
 /**

@@ -88,7 +88,7 @@ function withStatusCode({ code, statusCode, message = '' }: Partial<FastifyError
   return new StatusError({ code: statusCode, reason: reasons[statusCode], message })
 }
 
-/** Of another copy of this program: a plugin of a file has one by `import 'kubestage'`. */
+/** Returns the error of another copy of this program: a plugin of a file has one by `import 'kubestage'`. */
 function ofAnotherCopy({ name, status, headers }: Partial<StatusError>): StatusError | undefined {
   if (name !== 'StatusError' || status?.code === undefined || status.message === undefined) return undefined
   return new StatusError({ ...status, code: status.code, message: status.message }, headers)

@@ -34,7 +34,7 @@ export interface RequestFilter {
   user?: OneOrMore
 }
 
-/** Those of requests for resources, and the methods of others. */
+/** Holds the verbs of requests for resources, and the methods of other requests. */
 const verbs = [
   ...['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'],
   ...['post', 'put', 'head', 'options'],

@@ -12,6 +12,6 @@ export function subresourcesOf(definition: ResourceDefinition): SubresourceEntry
       ? [{ name: 'scale', group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: readAndWrite }]
       : []),
   ]
-  // Of custom resources status comes first.
+  // In custom resources status comes first.
   return custom ? entries : entries.sort((a, b) => (a.name < b.name ? -1 : 1))
 }

@@ -129,7 +129,7 @@ interface Changes {
 }
 type ChangesIn = (apiVersion: string) => Changes | undefined
 
-/** Of an object that was not there everything is new. */
+/** Everything is new in an object that did not exist. */
 function creation(kind: ManagedKind, object: JsonMap, { subresource }: FieldWrite): ChangesIn {
   const taken = exclude(beyondZero(ownableType(kind.type), object), kind.resetFields(subresource))
   const changes = { taken, removed: noFields, lost: taken }

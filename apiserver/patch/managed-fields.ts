@@ -156,7 +156,7 @@ function mergeBucket(bucket: ManagedFieldsEntry[]): ManagedFieldsEntry {
   return makeEntry({ manager: ancientChanges, operation: 'Update', apiVersion, time }, fields)
 }
 
-/** By which entries of one second are ordered, and managers in messages: the entry's identity as JSON. */
+/** Returns the entry's identity as JSON, which orders entries of one second, and managers in messages. */
 export function identifier({ manager, operation, apiVersion, subresource }: ManagedFieldsEntry): string {
   const version = operation === 'Apply' ? {} : { apiVersion }
   return JSON.stringify({ manager, operation, ...version, ...(subresource && { subresource }) })

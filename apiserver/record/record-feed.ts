@@ -15,12 +15,12 @@ import type { TextOf } from './record-encoder.ts'
 import { historyOf } from './record-history.ts'
 import { RecordListener, type RecordStream } from './record-listener.ts'
 
-/** Of one API server, at the same time. */
+/** Bounds the readers of one API server. */
 const maxListeners = 32
 
 /** Lines of clients that are kept for readers that come later: the newest. */
 const keptLimits = { lines: 4_000, letters: 1024 * 1024 }
-/** Of requests, if the journal keeps any. */
+/** Bounds the past requests, if the journal keeps any. */
 const maxPastRequests = 10_000
 
 /** Holds what a record is made of. */

@@ -41,7 +41,7 @@ const lookup = (format: string): ((text: string) => boolean) | undefined => {
 export const isKnownFormat = (format: string): boolean => lookup(format) !== undefined
 export const matchesFormat = (format: string, text: string): boolean => lookup(format)?.(text) ?? true
 
-/** Of 6, 8 or 20 bytes: with colons, dashes, dots after each second byte, or nothing between them. */
+/** Matches 6, 8 or 20 bytes: with colons, dashes, dots after each second byte, or nothing between them. */
 const MAC = new RegExp(
   [6, 8, 20]
     .flatMap((bytes) => [

@@ -1,6 +1,6 @@
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, META_FIELDS, ownProperty } from './json-schema.ts'
 
-/** Of all paths together. More would take long to sort: each may begin with a key as long as the body. */
+/** Bounds all paths together. More would take long to sort: each may begin with a key as long as the body. */
 const mostSorted = 16 * 1024 * 1024
 
 /**

@@ -10,7 +10,7 @@ function load(): { RE2JS: typeof RE2JS } {
 
 /** Patterns of custom resources are RE2: linear in the text for any pattern. Compiled once per pattern. */
 const compiled = new Map<string, RE2JS | Error>()
-/** Of all compiled patterns together: some 60 MB. */
+/** Bounds the weight of all compiled patterns together, some 60 MB. */
 const MAX_COMPILED = 100_000
 let instructions = 0
 

@@ -40,5 +40,5 @@ function mayBeCustom(catalog: Catalog, { target }: RequestInfo): boolean {
   return !definition || definition.custom !== undefined
 }
 
-/** Of the definition; undefined where the path shows all of them. */
+/** Returns the name of the definition; undefined where the path shows all of them. */
 const nameOf = ({ target }: RequestInfo): string | undefined => target && `${target.resource}.${target.group}`

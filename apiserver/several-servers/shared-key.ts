@@ -2,7 +2,7 @@ import type { ApiServerConfig } from '../config.ts'
 import { objectKey } from '../registry/index.ts'
 import type { Storage } from '../storage/engine.ts'
 
-/** Of no kind that is served, and of no snapshot. */
+/** No kind that is served has this key, and no snapshot. */
 const key = objectKey({ group: 'kubestage.dev', plural: 'cluster' }, undefined, 'service-account-key')
 
 type KeyPairSource = ApiServerConfig['serviceAccountKey']

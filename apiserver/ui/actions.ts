@@ -42,7 +42,7 @@ const actions: Readonly<Record<string, Action>> = {
   },
 }
 
-/** Of a log that the page shows. */
+/** Counts the lines of a log that the page shows. */
 const logLines = 30
 const maxLogBytes = 65_536
 

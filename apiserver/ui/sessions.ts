@@ -4,7 +4,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 /** A link is opened at once; a session lasts a working day. */
 export const linkMs = 2 * 60_000
 const sessionMs = 12 * 3_600_000
-/** Of each; the oldest are forgotten. */
+/** Bounds the links, and the sessions; the oldest are forgotten. */
 const maxKept = 64
 
 /** The user for which a page asks: the one that asked for its link. */

@@ -1,6 +1,6 @@
-/** So many a real server's decoder keeps (sigs.k8s.io/json). */
+/** A real server's decoder keeps as many (sigs.k8s.io/json). */
 const mostErrors = 100
-/** Of all texts together: each may name a path as long as the body. */
+/** Bounds all texts together: each may name a path as long as the body. */
 const mostCharacters = 64 * 1024
 
 /** The first of what a strict reader says about a body. */

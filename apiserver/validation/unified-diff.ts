@@ -142,7 +142,7 @@ export function unifiedDiff(a: string[], b: string[], context = 3): string {
   return text
 }
 
-/** Of both values. More is no help to a reader, and would take seconds. */
+/** Bounds the lines of both values together. More is no help to a reader, and would take seconds. */
 const mostLines = 40_000
 
 /** Upstream's diff of two values: of their JSON, indented by one blank. */

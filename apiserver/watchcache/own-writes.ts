@@ -15,7 +15,7 @@ export interface OwnRemoval {
   object: KubeObject
 }
 
-/** Of failed writes no event tells: so many wait at most. */
+/** Bounds the writes that wait for their events: no event tells of a failed write. */
 const limit = 256
 
 /**

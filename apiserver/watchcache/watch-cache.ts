@@ -18,7 +18,7 @@ import type { WatchEncoder, WatchSink } from './watch-sink.ts'
 const history: EventLogLimits = { events: 20_000, bytes: 32 * 1024 * 1024 }
 
 interface WatchCacheOptions {
-  /** Of all watches. Default: of this resource alone. */
+  /** Counts for all watches. Default: for those of this resource alone. */
   backlog?: WatchBacklog
   /** Milliseconds since the epoch, for the times of changes. */
   now?(): number

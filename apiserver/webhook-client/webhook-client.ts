@@ -73,7 +73,7 @@ function targetOf(config: ClientConfig, url: URL, resolveService: ResolveService
 
 const isAddress = (host: string): boolean => /^[\d.]+$|^\[/.test(host)
 
-/** Of an answer that is shown in an error. */
+/** Bounds the part of an answer that an error shows. */
 const shownCharacters = 4 * 1024
 
 /** Whatever it calls itself, it is read as JSON. */

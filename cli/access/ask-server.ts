@@ -14,7 +14,7 @@ export interface Question {
   /** `/kubestage/v1/…`, or any other of the API. */
   path: string
   body?: unknown
-  /** Instead of `body`: sent as it is. */
+  /** Holds what is sent as it is, instead of `body`. */
   text?: string
   /** Says what a terminal shows when the answer takes long; by default that the server is asked. */
   doing?: string

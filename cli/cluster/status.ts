@@ -42,7 +42,7 @@ function statusHere(stateDir: string): Status {
   }
 }
 
-/** Of a cluster that others started: what it says itself. */
+/** Returns what a cluster that was started elsewhere says of itself. */
 async function statusElsewhere(place: Place, kubeconfig: string): Promise<Status> {
   const { server } = await accessTo(place)
   const told = { url: server, kubeconfig: resolve(kubeconfig) }

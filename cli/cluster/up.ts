@@ -203,7 +203,7 @@ interface Circumstances {
   isElsewhere: boolean
   /** The nodes whose containers see all files of the machine. */
   seesKeys: readonly string[]
-  /** Since this process began. */
+  /** Counts from the start of this process. */
   elapsedMs: number
 }
 

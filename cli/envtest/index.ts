@@ -9,7 +9,7 @@ import { inOneSentence } from '../../shared/config/system-errors.ts'
 import { command } from '../command.ts'
 import { writeAssets } from './assets.ts'
 
-/** Of this version, installed here, run by this Node. */
+/** Identifies this installation, run by this Node. */
 const identity = createHash('sha256').update(`${packageRoot}\n${process.execPath}`).digest('hex').slice(0, 8)
 const defaultFolder = join(homedir(), '.cache', 'kubestage', 'envtest', `${version}-${identity}`)
 

@@ -77,7 +77,7 @@ export default command({
 
 const wrongCall = (): UsageError => new UsageError(`usage: kubestage image ${usage}`)
 
-/** Of the cluster that is meant; undefined where none runs. */
+/** Returns the images of the cluster that is meant; undefined where none runs. */
 async function runningImages({ values }: Request) {
   const isElsewhere = elsewhere(values) !== undefined
   const running = isElsewhere ? undefined : findRunning(values.stateDir).running

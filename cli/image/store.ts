@@ -139,7 +139,7 @@ async function rm(store: ImageStore, words: string[]): Promise<number> {
   return 0
 }
 
-/** By its name, or by the beginning of its ID, which takes all its names. */
+/** Finds an image by its name, or by the beginning of its ID, which means all its names. */
 function meant(store: ImageStore, word: string): ImageRecord[] {
   const found = /^(?:sha256:)?[0-9a-f]{6,64}$/.test(word) ? store.images.byId(word) : []
   if (found.length > 0) return found

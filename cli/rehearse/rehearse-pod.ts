@@ -44,7 +44,7 @@ const RECORD_MS = 6_000
 /** Limits how often a pod is created. */
 const STARTS = 10
 const RETRY_MS = 200
-/** Of a node: a rehearsal has one, and enough of everything. */
+/** Lists fields that choose a node: a rehearsal has one node, with enough of everything. */
 const placement = [
   'nodeName',
   'nodeSelector',

@@ -70,7 +70,7 @@ function withOwnVolumes(object: KubeObject): PodTemplateSpec | undefined {
 
 const JOB_INDEX = 'batch.kubernetes.io/job-completion-index'
 
-/** Of an Indexed Job the first pod. */
+/** Returns the template of an Indexed Job's first pod. */
 function withIndex(object: KubeObject): PodTemplateSpec | undefined {
   const template = structuredClone(inSpec(object))
   if (!template?.spec || (object.spec as { completionMode?: string }).completionMode !== 'Indexed') return template

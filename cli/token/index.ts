@@ -136,7 +136,7 @@ const tokensOf = (place: Place) =>
     return { tokens: items.flatMap((secret) => readSecret(secret) ?? []), nowMs: await serverTimeMs(client) }
   })
 
-/** By which tokens expire. It is not this machine's where the cluster's time runs faster, or the clocks differ. */
+/** Resolves to the time by which tokens expire: the server's, which may run faster than this machine's. */
 async function serverTimeMs(client: Client): Promise<number> {
   const { metadata } = await client.create<KubeObject>(selfSubjectReviews, { metadata: {} })
   return parseTime(metadata.creationTimestamp ?? '')

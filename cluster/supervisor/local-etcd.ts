@@ -144,7 +144,7 @@ interface EtcdPki {
   ca: KeyPair
   client: KeyPair
   files: Required<EtcdFiles>
-  /** Of etcd itself. */
+  /** Holds the certificate of etcd itself. */
   server: { cert: string; key: string }
 }
 

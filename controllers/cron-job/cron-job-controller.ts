@@ -71,7 +71,7 @@ class CronJobController implements Controller {
     await this.#report(cronJob, started && start !== undefined ? withStarted(status, started, start) : status)
   }
 
-  /** Also those that our own copy does not show yet. */
+  /** Returns its jobs, also those that the informer does not show yet. */
   async #jobsOf({ metadata, status }: CronJob): Promise<Job[]> {
     const shown = this.#jobs.byIndex('controller', metadata.uid ?? '')
     const unseen = (status?.active ?? []).filter(({ uid }) => !shown.some((job) => job.metadata.uid === uid))

@@ -209,7 +209,7 @@ const growth = ({ deployment, fresh, old }: Rollout) => {
 
 const setsOf = ({ fresh, old }: Rollout) => ({ all: fresh ? [...old, fresh] : old, fresh })
 
-/** Of another size than its sets were told last. */
+/** Returns true if the size is not the one that its sets were told last. */
 const isScaled = (deployment: Deployment, owned: readonly ReplicaSet[]): boolean =>
   owned.filter(isActiveSet).some(({ metadata }) => {
     const desired = metadata.annotations?.[DESIRED_REPLICAS]

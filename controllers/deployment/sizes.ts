@@ -111,7 +111,7 @@ export function scaleSteps(deployment: Deployment, fresh: ReplicaSet | undefined
   })
   const [first] = steps
   if (first) first.to = Math.max(0, first.to + toAdd - added)
-  // Those that keep their size are told the deployment's new one.
+  // Sets that keep their size are told the deployment's new one.
   return steps
 }
 

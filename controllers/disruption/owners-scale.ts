@@ -36,7 +36,7 @@ export async function ownersScale(
     unmanaged: pods.filter(({ metadata }) => !controllerOf(metadata)),
   }
 
-  /** Of a replica set that belongs to a deployment, the deployment's. */
+  /** Returns the scale of the owner; for a ReplicaSet of a Deployment, that of the Deployment. */
   async function scaleOf(
     { apiVersion, kind, name, uid }: OwnerReference,
     namespace: string,

@@ -106,7 +106,7 @@ function repack(subsets: readonly Subset[]): { ports: Port[]; addresses: ReadyAd
   for (const { port, addresses } of byPort.values()) {
     const sorted = [...addresses].sort(byText)
     const key = JSON.stringify(sorted.map(([id, { ready }]) => [id, ready]))
-    // Those that are ready come first: they are not the ones that exceed the limit.
+    // Ready addresses come first, so that the limit cuts off the others.
     const readyFirst = sorted.map(([, one]) => one).sort((a, b) => Number(b.ready) - Number(a.ready))
     const group = groups.get(key) ?? { ports: [], addresses: readyFirst }
     if (port) group.ports.push(port)

@@ -85,7 +85,7 @@ export function trimPod({ metadata, spec, status }: Pod): TrimmedPod {
       podIP: status?.podIP,
       startTime: status?.startTime,
       nominatedNodeName: status?.nominatedNodeName,
-      // Of most pods none: those that never ended.
+      // Most pods keep none: their containers never ended.
       containerStatuses: status?.containerStatuses?.filter(hasEndedOnce),
       initContainerStatuses: status?.initContainerStatuses?.filter(
         (one) => hasEndedOnce(one) && (one.restartCount > 0 || one.state?.terminated?.exitCode !== 0),

@@ -66,7 +66,7 @@ function whyOneLess(pod: TrimmedPod, job: Job): Situation<'Job'> {
   return indexOf(pod, job) === undefined ? 'completions lowered, Indexed' : 'parallelism lowered, Indexed'
 }
 
-/** Those that are too many; of an indexed job also those that no index needs. */
+/** Returns the pods that are too many, and those of an indexed job that no index needs. */
 function toRemove({ job, active, nowMs }: JobView, atLeast: number): TrimmedPod[] {
   const seen = new Set<number>()
   const useless = isIndexed(job)
@@ -126,7 +126,7 @@ export function awaitedFailures(view: JobView): Set<TrimmedPod> {
   return new Set([...lastFailures(view)].filter(([index]) => pending.has(index)).map(([, pod]) => pod))
 }
 
-/** Of each index the youngest pod that failed. */
+/** Returns the youngest failed pod of each index. */
 function lastFailures({ job, pods }: Pick<JobView, 'job' | 'pods'>): Map<number, TrimmedPod> {
   const failed = pods
     .filter((pod) => hasFailed(pod, job) && !isDismissed(pod))

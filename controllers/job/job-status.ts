@@ -38,7 +38,7 @@ export function notedStatus(
   const old = job.status ?? {}
   const uncounted = old.uncountedTerminatedPods ?? {}
   const uidsOf = (pods: readonly TrimmedPod[]): string[] => pods.map(({ metadata }) => metadata.uid ?? '')
-  // Of an indexed job its indexes are counted.
+  // An indexed job counts its indexes.
   const succeeded = [...(uncounted.succeeded ?? []), ...(view.completedIndexes ? [] : uidsOf(ended.succeeded))]
   const failed = [...(uncounted.failed ?? []), ...uidsOf(ended.failed)]
   const { active: _active, ...rest } = old

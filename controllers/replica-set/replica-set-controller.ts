@@ -122,7 +122,7 @@ class ReplicaSetController implements Controller {
     if (failed) throw (failed as PromiseRejectedResult).reason
   }
 
-  /** Of the pods that leave, in order. Only its owner knows why it is to shrink, if it has one. */
+  /** Returns the reasons of the pods that leave, in order. An owner of the set alone knows why the set shrinks. */
   #reasonsOf({ metadata, spec: { replicas: size = 1 } }: ReplicaSet, active: number): (Reason | undefined)[] {
     if (controllerOf(metadata)) return reasonsToShrink(metadata.annotations?.[SHRINKING], { active, size })
     return Array(active - size).fill(reasonFor(this.#flavor.kind, 'scaled down'))

@@ -80,7 +80,7 @@ export function startKubernetesService(
   }
 }
 
-/** Of the servers whose Leases have not ended; undefined where one does not tell its own. */
+/** Returns the addresses of servers whose Leases have not ended; undefined if one does not tell its address. */
 function addressesOf(servers: readonly Metadata[]): string[] | undefined {
   const addresses = servers.map(({ metadata }) => metadata.annotations?.[serverAddressAnnotation])
   return addresses.includes(undefined) || addresses.length === 0 ? undefined : (addresses as string[])

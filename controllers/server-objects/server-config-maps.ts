@@ -35,7 +35,7 @@ const contents: Readonly<Record<string, (known: Data, facts: Facts) => Data>> = 
     'requestheader-uid-headers': '["X-Remote-Uid"]',
     'requestheader-username-headers': '["X-Remote-User"]',
   }),
-  // Since when the use of old tokens is recorded. Upstream: pkg/controlplane/controller/legacytokentracking.
+  // Says since when the use of old tokens is recorded. Upstream: pkg/controlplane/controller/legacytokentracking.
   'kube-apiserver-legacy-service-account-token-tracking': (known, { nowMs }) =>
     isDate(known.since) ? known : { ...known, since: toTime(nowMs).slice(0, 10) },
 }

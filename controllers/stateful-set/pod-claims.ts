@@ -59,7 +59,7 @@ export function createPodClaims({
     }
   }
 
-  /** Of a pod that is no more: the collector takes it. */
+  /** Returns true for the claim of a pod that is gone: the garbage collector deletes it. */
   function isStale({ metadata }: Metadata, podName: string): boolean {
     const owner = metadata.ownerReferences?.find((one) => one.kind === 'Pod' && one.name === podName)
     const pod = pods.get({ namespace: metadata.namespace, name: podName })

@@ -160,7 +160,7 @@ class VolumeController implements Controller {
     await this.#client.patch(volumesResource, { name }, patch, { subresource: 'status' }).catch(ignoreNotFound)
   }
 
-  /** Those of others are theirs to take back. */
+  /** Volumes of other provisioners are not reclaimed here. */
   async #reclaim({ metadata }: PersistentVolume): Promise<void> {
     const { name = '', uid, annotations, deletionTimestamp } = metadata
     if (annotations?.[PROVISIONED_BY] !== PROVISIONER || !this.#folders || deletionTimestamp) return

@@ -72,7 +72,7 @@ function followPods<T extends Owner>(
       const [now, before] = [controllerOf(pod.metadata), controllerOf(old.metadata)]
       if (before && before.uid !== now?.uid) tellOwner(pod, before)
       if (now) tellOwner(pod)
-      // Of orphans only a change of labels, or of ownership, makes a difference.
+      // An orphan matters only when its labels, or its owner, change.
       else if (before || old.metadata.labels !== pod.metadata.labels) tell(pod)
     },
     onDelete: (pod) => tellOwner(pod),

@@ -53,7 +53,7 @@ export function podsToDelete({ pods, count, related, nowMs }: DeletionInput): Tr
   return [...pods].sort(order).slice(0, count)
 }
 
-/** Of a duration: the power of two of its nanoseconds. */
+/** Returns the power of two of a duration's nanoseconds. */
 const magnitude = (ms: number): number => (ms <= 0 ? -1 : Math.floor(Math.log2(ms * 1e6)))
 const compare = (a = '', b = ''): number => (a < b ? -1 : Number(a > b))
 

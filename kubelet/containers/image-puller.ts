@@ -35,7 +35,7 @@ export class ImagePuller {
   readonly #options: ImagePullerOptions
   readonly #turns = new Turns(1)
   readonly #backoff: RestartBackoff = createRestartBackoff()
-  /** By pod and image, as the back-off. */
+  /** Holds errors by pod and image, as the back-off does. */
   readonly #lastErrors = new Map<string, string>()
 
   constructor(options: ImagePullerOptions) {

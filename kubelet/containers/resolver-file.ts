@@ -69,7 +69,7 @@ interface Words {
 
 const noWords: Words = { servers: [], searches: [], options: [] }
 
-/** Of several lines of search domains the last counts. */
+/** Reads a resolver file. The last of several lines of search domains counts. */
 function wordsOf(text: string): Words {
   const lines = text.split('\n').map((line) => line.trim().split(/\s+/))
   const said = (keyword: string) => lines.filter(([first]) => first === keyword).map(([, ...words]) => words)

@@ -116,7 +116,7 @@ function readObject(text: Uint8Array | string, what: string): Record<string, unk
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const string = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
-/** Those of the values that are texts. */
+/** Returns the values that are texts. */
 const given = <Name extends string>(values: Record<Name, unknown>): Partial<Record<Name, string>> =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => string(value) !== undefined)) as never
 const texts = (value: unknown): string[] =>

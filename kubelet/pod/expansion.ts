@@ -46,7 +46,7 @@ const references = /\$\$|\$\(([^)]*)\)/g
 
 /** Replaces each `$(NAME)`, and each `$$`, which has no name. */
 export function replaceReferences(text: string, replace: (found: string, name?: string) => string): string {
-  // Behind the last parenthesis no name ends: each search for an end there would read all that is left.
+  // No name ends behind the last parenthesis: each search for an end there would read all that is left.
   const end = text.lastIndexOf(')') + 1
   return text.slice(0, end).replace(references, replace) + text.slice(end).replaceAll('$$', (found) => replace(found))
 }

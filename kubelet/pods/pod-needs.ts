@@ -6,7 +6,7 @@ import type { ContainerRecord } from '../runtime/container-runtime.ts'
 export interface PodActions {
   /** All containers and the sandbox go; then, if `createSandbox`, the pod restarts. */
   killPod: boolean
-  /** By name, why containers of a pod end that ends with them. Absent: the others have ended. */
+  /** Says why containers end, by their names, if the pod ends with them. Absent if the others have ended. */
   causes?: ReadonlyMap<string, KillCause>
   createSandbox: boolean
   ephemeralContainersToStart: Container[]

@@ -72,7 +72,7 @@ function externalAddresses({ spec, status }: Service): string[] {
   return [...new Set(all.filter((ip) => isIPv4(ip)))]
 }
 
-/** Those that are ready; without one, those that end and still serve. Upstream: CategorizeEndpoints. */
+/** Returns the endpoints that are ready; without one, those that end and still serve. Upstream: CategorizeEndpoints. */
 function targets(
   slices: EndpointSlice[],
   { name, protocol, node, only }: { name: string; protocol: string; node: ServedNode; only: string | undefined },

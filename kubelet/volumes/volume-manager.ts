@@ -22,7 +22,7 @@ export interface VolumeManagerOptions {
   podDir(podUid: string): string
   /** Names the folder of the node's `/var/log` on this machine. */
   nodeLogs: string
-  /** Else nothing is written, nor looked for on this machine: only what volumes are made of. */
+  /** If false, no file is written or looked for on this machine; only the sources of volumes are checked. */
   podFiles: boolean
   /** Makes folders in memory. Without it volumes in memory are folders on disk, and an event says so. */
   memoryFolders?: MemoryFolders

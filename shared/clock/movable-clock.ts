@@ -30,7 +30,7 @@ interface Pending {
 /** `base`: how it goes by itself. `movedMs`: how far it has been moved already, where others moved before it came. */
 export function createMovableClock(base: Clock, movedMs = 0): MovableClock {
   const pending = new Set<Pending>()
-  /** By how much it is moved since when, by the machine. */
+  /** Says how far the clock is moved, and since when by the machine's time. */
   const moves = [{ machineMs: Number.NEGATIVE_INFINITY, movedMs }]
   let moved = movedMs
 

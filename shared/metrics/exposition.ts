@@ -1,7 +1,7 @@
 /** This file writes Prometheus' text format, version 0.0.4. */
 
 export interface Sample {
-  /** Behind the family's name, of a histogram. */
+  /** Follows the family's name in a histogram. */
   suffix?: string
   labels?: Readonly<Record<string, string>>
   value: number

@@ -65,7 +65,7 @@ interface Missing {
   missing: string
 }
 
-/** Of the CSI volume, its own or that of its claim. */
+/** Returns the driver of a CSI volume, its own or that of its claim. */
 function driverOf(lookup: Lookup, pod: Pod, volume: Volume): Driver | Missing {
   if (volume.csi) return { name: volume.csi.driver }
   const claimName = claimNameOf(pod, volume)

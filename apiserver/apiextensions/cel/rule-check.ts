@@ -54,9 +54,9 @@ interface Position {
   /** What the value was; undefined when there is no value it descends from. */
   old: unknown
   path: string
-  /** Of the value, or of the nearest one around it that has an old value. */
+  /** Belongs to the value, or to the nearest one around it that has an old value. */
   before: Before
-  /** Of all rules of the object. */
+  /** Is shared by all rules of the object. */
   budget: Budget
   /** Is told what breaks a rule and did not change. */
   warn(text: string): void

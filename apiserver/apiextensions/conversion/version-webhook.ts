@@ -33,7 +33,7 @@ export interface VersionWebhookOptions {
  */
 export class VersionWebhook {
   readonly #options: VersionWebhookOptions
-  /** By stored value, then by version. */
+  /** Holds objects as the webhook has converted them, by stored value, then by version. */
   readonly #forms = new Map<string, Map<string, string | Unconverted>>()
 
   constructor(options: VersionWebhookOptions) {

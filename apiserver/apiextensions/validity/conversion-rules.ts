@@ -28,7 +28,7 @@ function validateClientConfig(webhook: CustomResourceConversion['webhook'], path
   return config === undefined
     ? [required(path, 'required when strategy is set to Webhook')]
     : validateWebhookClientConfig(config, path).map((error) =>
-        // Of a conversion, upstream does not say what is required.
+        // Here upstream does not say what is required.
         error.field.startsWith(`${path}.service.`) && error.type === 'FieldValueRequired'
           ? required(error.field)
           : error,

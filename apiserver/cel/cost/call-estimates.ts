@@ -169,7 +169,7 @@ const ESTIMATES: Record<string, CallEstimator> = {
     const { min, max } = sizeOf(args[0])
     return { ...reading({ min, max }), size: { min: Math.floor(min / 4), max } }
   },
-  // Of an unknown size, twice as much and 2 is nothing in 64 bits.
+  // For an unknown size, twice as much and 2 is nothing in 64 bits.
   'strings.quote': ({ args }) => {
     const { min, max } = sizeOf(args[0])
     return { ...reading({ min, max }), size: { min: min + 2, max: max === MAX ? 0 : 2 * max + 2 } }

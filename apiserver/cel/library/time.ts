@@ -100,7 +100,7 @@ function partsIn(value: Timestamp, zone: string): Date {
   return new Date(Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second')))
 }
 
-/** Of a time in a zone that has a name, beside the call. */
+/** Is added to the call for a time in a zone that has a name. */
 const ZONE_COST = 20
 /** The same if the zone, or that there is none, is not known yet. */
 const NEW_ZONE_COST = 500

@@ -76,7 +76,7 @@ async function yamlForm(elements: Elements): Promise<ListForm> {
   return { begin: `${begin}${name}:\n`, piece: (index) => yaml.dump([elementOf(elements, index)], options), end }
 }
 
-/** Of elements that were made to know their lengths, so many bytes are kept; the others are made again. */
+/** Bounds the bytes of elements that are kept after their lengths are known; the others are made again. */
 const keptBytes = 4 * 1024 * 1024
 
 /** The length of a message precedes it. */

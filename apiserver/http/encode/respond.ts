@@ -129,7 +129,7 @@ export function sendAsIs({ request, reply }: Asked, body: Body, length = lengthO
       .send(Buffer.concat(parts.map(bytesOf)))
   const response = takeOver(reply)
   response.writeHead(status, headers)
-  // Of a text in latin1 it is known that each character is a byte.
+  // A text with as many bytes as characters is written as latin1.
   const encoding = length === charactersOf(body) ? 'latin1' : 'utf8'
   for (const part of parts) response.write(part, encoding)
   response.end()

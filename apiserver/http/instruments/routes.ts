@@ -12,7 +12,7 @@ import type { Operation } from './wanted.ts'
 /** What a handler answers when it has answered by itself. */
 const hasAnswered = Symbol('answered')
 const maxSnapshotBytes = 1024 * 1024 * 1024
-/** Of a watch on the journal; a client that leaves more unread is disconnected. */
+/** A client that leaves more of its watch on the journal unread is disconnected. */
 const maxUnreadBytes = 64 * 1024 * 1024
 
 /** These are the page's own handlers. The page's sessions decide which users may see it (apiserver/ui). */

@@ -53,6 +53,6 @@ export class ClientLimits {
 interface Details {
   /** Default: that of the connection. */
   user?: string
-  /** Of what there was too much. */
+  /** Counts the bytes that were too many. */
   bytes?: number
 }

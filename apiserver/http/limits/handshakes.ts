@@ -16,7 +16,7 @@ export class Handshakes {
   readonly #limits: HandshakeLimits
   readonly #clock: Clock
   readonly #reports: ClientLimits
-  /** By client, in the order in which they began: a TLS socket does not say which TCP socket is below it. */
+  /** Holds handshakes by client, the oldest first: a TLS socket does not say which TCP socket is below it. */
   readonly #underWay = new Map<string, { socket: Socket; begunMs: number }>()
   #sweep: Timer | undefined
 

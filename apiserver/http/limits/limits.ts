@@ -24,7 +24,7 @@ const KiB = 1024
 const MiB = 1024 * KiB
 const GiB = 1024 * MiB
 
-/** Those with a flag, by the key of the configuration. Upstream's names where it has such a flag. */
+/** Holds limits with a flag, by the key of the configuration. Their names are upstream's where it has such a flag. */
 const settable = rows({
   maxConnections: {
     type: number(10, 1_000_000),
@@ -150,7 +150,7 @@ const settable = rows({
   },
 })
 
-/** Those of the protocol and the machine. */
+/** Holds the limits of the protocol and the machine. */
 const fixed = rows({
   smallBody: {
     default: 128 * KiB,

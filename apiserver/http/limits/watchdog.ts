@@ -26,9 +26,9 @@ const holdMs = 1_000
 const tickMs = 250
 /** After this without a request nothing is looked at. */
 const restMs = 1_000
-/** So long a hold is reported by /livez. */
+/** /livez reports a hold for so long. */
 const reportedMs = 10_000
-/** Of the heap: it is looked at for each request; lists are refused; everything that may need more of it is. */
+/** From these parts of the heap on each request looks at it, lists are refused, and all requests that grow it. */
 const watchful = 0.6
 const fullForLists = 0.8
 const full = 0.9
@@ -160,7 +160,7 @@ function threadCpuMs(): number {
   return (user + system) / 1000
 }
 
-/** Of what old objects may take: the space of young ones, three semi-spaces, is no help against an overflow. */
+/** Returns the used part of the space for old objects: the three semi-spaces of young ones prevent no overflow. */
 function usedPart(): number {
   const { used_heap_size, heap_size_limit } = process.getBuiltinModule('node:v8').getHeapStatistics()
   return used_heap_size / (heap_size_limit - 3 * semiSpaceBytes)

@@ -54,7 +54,7 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 }
 
-/** Of a module in CommonJS that a compiler has made, it is one level below. */
+/** Returns the default export, which a compiler puts one level lower in a module of CommonJS. */
 function defaultOf(module: Record<string, unknown>): unknown {
   const { default: given } = module
   return typeof given === 'object' && given !== null && 'default' in given ? given.default : given
@@ -65,7 +65,7 @@ function notAPlugin(module: Record<string, unknown>): string {
   return `must export a function as default (export default async (app) => { … }); it exports ${exported}`
 }
 
-/** Of a mistake in JavaScript Node prints the line, and tells it to no program; its parser of TypeScript does. */
+/** Adds the line of a mistake. Node only prints that of JavaScript; its parser of TypeScript tells it. */
 function withLine(error: unknown, file: string): unknown {
   if (!(error instanceof SyntaxError) || error.stack?.includes(`${file}:`)) return error
   // That the parser is experimental.

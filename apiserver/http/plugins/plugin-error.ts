@@ -29,7 +29,7 @@ function placeOf(cause: unknown, file: string | undefined): string | undefined {
   return `${fromHere.startsWith('..') ? place.path : fromHere}:${place.line}`
 }
 
-/** Of a module's URL, which may have a query. */
+/** Returns the path of a module's URL, which may have a query. */
 function pathOf(url: string): string {
   try {
     return fileURLToPath(new URL(url))

@@ -110,7 +110,7 @@ const links = /\b(href|src|action|cite|background|longdesc)=(["'])(\/(?!\/)[^"']
 const linksBelow = (prefix: string, page: string): string =>
   page.replace(links, `$1=$2${prefix.replaceAll('$', '$$$$')}$3`)
 
-/** Of a page, which is held as a whole while its links are put right. */
+/** Bounds a page, which is held as a whole while its links are put right. */
 const maxPageBytes = 16 * 1024 * 1024
 
 /** Rejects with a StatusError (503) for a page without end: what answers is a pod's, and may be anything. */

@@ -34,7 +34,7 @@ const everyMethod = (handler: Handler): Methods =>
   Object.fromEntries(commonMethods.map((method) => [method, connecting(handler)]))
 const both = (handler: Handler): Methods => ({ GET: connecting(handler), POST: connecting(handler) })
 
-/** Of subresources that show neither the object nor its scale, by `<group>/<plural>/<subresource>`. */
+/** Serves subresources that show neither the object nor its scale, by `<group>/<plural>/<subresource>`. */
 const special: Readonly<Record<string, Methods>> = {
   '/serviceaccounts/token': { POST: writing(requestToken) },
   '/pods/binding': { POST: writing(bindPod) },

@@ -10,7 +10,7 @@ import {
 import { toTime } from '../../../shared/clock/timestamp.ts'
 
 const POLICY = { group: 'policy', plural: 'poddisruptionbudget' }
-/** So many evictions may wait for the controller to see them. */
+/** Bounds the evictions that the controller has not seen yet. */
 const MAX_DISRUPTED_PODS = 2_000
 const PROCESSING_RETRY_SECONDS = 10
 

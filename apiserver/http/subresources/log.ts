@@ -78,7 +78,7 @@ function readOptions(query: Query, name: string): URLSearchParams {
     if (isWrong !== -1) errors.splice(isWrong, 1)
     errors.push(forbidden('[]', 'at most one of `sinceTime` or `sinceSeconds` may be specified'))
   }
-  // Behind the feature gate PodLogsQuerySplitStreams, which is off.
+  // The feature gate PodLogsQuerySplitStreams, which allows it, is off.
   if (query.has('stream')) errors.push(forbidden('stream', 'may not be specified'))
   if (errors.length > 0) throw invalidObject({ group: '', kind: 'PodLogOptions' }, name, errors)
   return options

@@ -242,7 +242,7 @@ function setReplicas(
   const replicas = spec?.replicas ?? 0
   if (replicas === unset)
     throw badRequest(`the spec replicas field ${JSON.stringify(access.specReplicasPath)} cannot be empty`)
-  // Those of a custom resource are refused by the rules of the resource.
+  // The rules of a custom resource refuse its own negative replicas.
   if (replicas < 0 && access === workloadScale) throw negativeReplicas(name, replicas)
   access.setSpecReplicas(object, replicas)
 }

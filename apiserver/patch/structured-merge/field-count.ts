@@ -4,7 +4,7 @@ export const maxManagedFields = 50_000
 /** The fields of an object are too many for their owners to be kept. */
 export class TooManyFields extends Error {}
 
-/** Of the set that is being made, which nothing interrupts. */
+/** Counts for the set that is being made, which nothing interrupts. */
 let left = 0
 
 /** A set is about to be made. */

@@ -87,11 +87,11 @@ function cells({ metadata, spec, status }: Claim, nowMs: number): unknown[] {
   ]
 }
 
-/** Of the two fields for a source each is filled in from the other. */
+/** Fills in each of the two fields for a source from the other. */
 function normalizeSources(spec: ClaimSpec, old?: ClaimSpec): void {
   const isInUse = old?.dataSource || old?.dataSourceRef || spec.dataSourceRef
   if (!isInUse && spec.dataSource && !isKnownSource(spec.dataSource)) spec.dataSource = undefined
-  // Behind the feature gate CrossNamespaceVolumeDataSource, which is off.
+  // The feature gate CrossNamespaceVolumeDataSource, which allows it, is off.
   if (spec.dataSourceRef?.namespace !== undefined) spec.dataSourceRef = undefined
   if (spec.dataSource && !spec.dataSourceRef) spec.dataSourceRef = { ...spec.dataSource }
   else if (spec.dataSourceRef && !spec.dataSource) spec.dataSource = { ...spec.dataSourceRef }

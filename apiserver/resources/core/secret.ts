@@ -71,7 +71,7 @@ const requiredKeys = new Map([
   ['kubernetes.io/dockerconfigjson', ['.dockerconfigjson']],
   ['kubernetes.io/tls', ['tls.crt', 'tls.key']],
 ])
-/** Of these, the ones that hold JSON. */
+/** Names the keys that hold JSON. */
 const jsonKeys = new Set(['.dockercfg', '.dockerconfigjson'])
 
 function validate({ metadata, type = '', data = {} }: Secret, errors: FieldErrors): void {

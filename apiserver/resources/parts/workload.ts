@@ -70,7 +70,7 @@ interface WorkloadRules<T extends Templated> extends Pick<Strategy<T>, 'validate
   namesPods?: boolean
   /** Whether there are warnings of the template. Default: where the generation has changed. */
   hasNewTemplate?(object: T, old: T): boolean
-  /** Of the rest of the spec. */
+  /** Warns of the rest of the spec. */
   warnings?(spec: T['spec'], old: T | undefined): string[]
 }
 /**

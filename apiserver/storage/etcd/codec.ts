@@ -5,7 +5,7 @@ import { type Draft, type Message, type MessageName, messages } from './messages
 interface Field {
   number: number
   name: string
-  /** Of a message: its name. */
+  /** Names the message, or the form of a plain value. */
   kind: string
   isRepeated: boolean
 }

@@ -4,7 +4,7 @@ import type { EtcdClient } from './client.ts'
 
 /** Written by each API server when it starts (apiserver/several-servers/shared-key.ts). */
 const mark = 'kubestage.dev/cluster/service-account-key'
-/** Of each cluster, those of real kube-apiservers among them. */
+/** Each cluster has one of these keys, also one of a real kube-apiserver. */
 const marks = [mark, 'namespaces/kube-system']
 
 /**

@@ -25,7 +25,7 @@ interface Write {
 
 /** A member that leaves more unread is disconnected; it comes again, and goes on after what it has. */
 const maxUnsentBytes = 64 * 1024 * 1024
-/** Of what happened before, so much is sent before the member has to read. */
+/** Counts the past events that are sent before the member has to read. */
 const batchEvents = 100
 const batchBytes = 1024 * 1024
 /** How long a member may take for a batch. */

@@ -5,7 +5,7 @@ import { isFull } from './reasons.ts'
 /** Twice what the log of writes grows to: one half is for what it holds, one for what comes. */
 const largest = 8 * 1024 * 1024
 const smallest = 256 * 1024
-/** Of the whole disk: a small one is not filled by it. */
+/** Bounds the part of the disk, so that it does not fill a small one. */
 const share = 1 / 8
 
 /**
@@ -48,7 +48,7 @@ export class Reserve {
     try {
       rmSync(this.#file, { force: true })
     } catch {
-      // Of a disk that nothing can be removed from.
+      // Nothing can be removed from this disk.
     }
   }
 }

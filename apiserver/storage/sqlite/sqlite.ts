@@ -191,7 +191,7 @@ class SqliteStorage implements Storage {
     }
   }
 
-  /** By the newest write of the Lease, which goes to the file before this one. */
+  /** Looks at the newest write of the Lease, which goes to the file before this one. */
   #check(fence: Fence): void {
     const ahead = this.#head.get(fence.key)
     checkFence(fence, ahead ? ahead.value : this.#state.get(fence.key)?.value)

@@ -2,7 +2,7 @@ import type { RecordedLoad } from '../../../shared/record/format.ts'
 import { intervalLines } from '../../load/lines.ts'
 import type { Sample } from '../../load/request.ts'
 
-/** Of one line, in milliseconds of the cluster. */
+/** Spans one line, in milliseconds of the cluster. */
 const intervalMs = 200
 const mostLines = 500
 

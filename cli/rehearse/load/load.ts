@@ -20,7 +20,7 @@ const betweenMs = 50
 /** As fast as a machine that does other things as well can go. */
 const leastBetweenMs = 5
 const mostAtOnce = 16
-/** Of the machine. */
+/** Is a time of the machine. */
 const timeoutMs = 30_000
 const firstAnswerMs = 20_000
 

@@ -30,7 +30,7 @@ const overrun = ({ stop }: Judged): boolean => stop.hook?.outcome === 'TimedOut'
 const signal = ({ stop }: Judged): string => stop.asked?.signal ?? 'TERM'
 const raise = 'raise terminationGracePeriodSeconds'
 
-/** Of how one container was stopped; all that apply say so. */
+/** Judges how one container was stopped. Each rule that applies makes a finding. */
 const rules: Rule[] = [
   {
     fault: 'hook-without-listener',

@@ -22,7 +22,7 @@ export interface KnownEntry extends ImageEntry {
 /** Sleeps until TERM, as the pause image does. */
 const pause = ['sh', '-c', 'trap "exit 0" TERM INT; while :; do sleep 86400 & wait $!; done']
 
-/** By the last part of the repository's name, whatever the registry and the tag; asked last. */
+/** Lists images by the last part of their repository's name, whatever the registry and the tag. They are asked last. */
 export const builtIn: readonly ImageEntry[] = [
   { pattern: 'pause', command: pause },
   { pattern: 'busybox', command: ['sh'] },

@@ -5,7 +5,7 @@ import { staticNames, staticTable } from './header-tables.ts'
 const repeating = ['cache-control', 'content-type', 'content-encoding', 'vary', 'x-content-type-options']
 /** Fields whose values repeat from answer to answer: their bytes are kept, by name and value. */
 const kept: ReadonlyMap<string, Map<string, Buffer>> = new Map(repeating.map((name) => [name, new Map()]))
-/** Of each field. */
+/** Bounds the values that are kept of each field. */
 const maxKept = 16
 
 const statusNumbers = new Map(

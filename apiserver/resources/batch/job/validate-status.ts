@@ -150,7 +150,7 @@ const rules: readonly Rule[] = [
     error: ({ status }) => invalid('status.failed', status.failed ?? 0, 'cannot decrease the failed counter'),
   },
   {
-    // Those that count completions by index can be made smaller.
+    // Completions of an indexed Job can be made fewer.
     isBroken: (state, old) =>
       (state.status.succeeded ?? 0) < (old.status.succeeded ?? 0) &&
       !(isIndexed(state) && state.spec.completions === state.spec.parallelism),

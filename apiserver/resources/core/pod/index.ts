@@ -151,7 +151,7 @@ export const pod = resource<Pod>({
   },
 })
 
-/** Of pods that were made from one template. */
+/** Shares the specs of pods that were made from one template. */
 const specs = new Recurring<Pod['spec']>()
 
 /** Messages show lists and maps that were written as empty: a spec with any stays what its client wrote. */

@@ -81,6 +81,6 @@ function validateQueuing({ queueLengthLimit = 0, queues = 0, handSize = 0 }: Que
     )
 }
 
-/** Of a hand that is drawn from a deck without laying back. */
+/** Returns the entropy of a hand that is drawn from a deck without laying back. */
 const entropyBits = (deck: number, hand: number): number =>
   Math.ceil(Math.log2(Array.from({ length: hand }, (_, drawn) => deck - drawn).reduce((ways, left) => ways * left, 1)))

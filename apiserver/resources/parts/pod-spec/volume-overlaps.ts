@@ -9,7 +9,7 @@ interface Place {
 type Volume = NonNullable<PodSpec['volumes']>[number]
 type Source = NonNullable<NonNullable<Volume['projected']>['sources']>[number]
 
-/** Of pairs of paths there may be billions; no answer has room for more. */
+/** Bounds the pairs of paths, of which there may be billions; no answer has room for more. */
 const mostShown = 200
 
 /** Returns upstream's warnings (`warningsForOverlappingVirtualPaths`), at most 200 for each volume. */

@@ -213,7 +213,7 @@ function hidesPrevious({ name, value = '', valueFrom }: NonNullable<Container['e
 
 type Port = NonNullable<Container['ports']>[number]
 
-/** Of pairs of ports there may be billions; no answer has room for more. */
+/** Bounds the pairs of ports, of which there may be billions; no answer has room for more. */
 const mostShown = 200
 
 /** A port as Go prints its struct. */

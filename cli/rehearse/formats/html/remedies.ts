@@ -35,7 +35,7 @@ export function Remedies({ columns }: { columns: readonly Column[] }): JSX.Eleme
 const linksTo = (cells: readonly Cell[]): (JSX.Element | string)[] =>
   cells.flatMap(({ id, way }, index) => [index > 0 ? ', ' : '', h('a', { href: `#${id}` }, plain(way))])
 
-/** By fault and container; numbers in words may differ. */
+/** Groups findings by fault and container; numbers in their words may differ. */
 function faultsOf({ cells }: Column): { finding: Finding; cells: Cell[] }[] {
   const found = new Map<string, { finding: Finding; cells: Cell[] }>()
   for (const cell of cells.values()) {

@@ -55,7 +55,7 @@ const mountedIn = (mountinfo: string): Mounted[] =>
     return type.startsWith('cgroup') ? [{ type, root, place, controllers: options.split(',') }] : []
   })
 
-/** By controller; the group of version 2 has an empty name. */
+/** Returns groups by controller; the group of version 2 has an empty name. */
 const ownGroups = (cgroup: string): Map<string, string> =>
   new Map(
     cgroup.split('\n').flatMap((line) => {

@@ -56,7 +56,7 @@ async function tried(
   return problem
 }
 
-/** Those that the groups within the folder may have: enabled now, or already. */
+/** Returns the controllers that groups within the folder may have, and enables those that are not. */
 function enabledIn(candidate: ReadonlyMap<Controller, string>): ReadonlyMap<Controller, string> {
   return new Map(
     [...candidate].filter(([controller, folder]) => {

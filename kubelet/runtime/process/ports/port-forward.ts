@@ -26,7 +26,7 @@ export async function connectToPod(
   throw new Error(`failed to connect to localhost:${port} inside the pod: ${problems.join('; ')}`)
 }
 
-/** To a port of the pod's own localhost: it answers at once, or not at all. */
+/** Limits a connection to the pod's own localhost, which answers at once or not at all. */
 const CONNECT_MS = 5_000
 
 async function connectOnMachine(host: string, port: number): Promise<Socket> {

@@ -20,7 +20,7 @@ const MAX_KNOWN = 1_000
 /** Finds the programs that listen on the machine's ports, as a pod sees them. */
 export class PortOwners {
   readonly #options: PortOwnersOptions
-  /** By pod and socket, the other program that answers there: a pod is probed every few seconds. */
+  /** Remembers which other program answers at a socket of a pod, since a pod is probed every few seconds. */
   readonly #known = new Map<string, PortHolder>()
 
   constructor(options: PortOwnersOptions) {

@@ -132,7 +132,7 @@ class PipeConnection implements ShimConnection {
   readonly #events: Socket
   readonly #we = newId()
   readonly #known = new Set<string>()
-  /** By name: network namespaces that have been asked for. */
+  /** Holds network namespaces that were asked for, by name. */
   readonly #networks = new Map<string, PromiseWithResolvers<string>>()
   readonly #ready = Promise.withResolvers<void>()
   /**
