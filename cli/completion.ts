@@ -123,7 +123,7 @@ function valuesOf({ type: { placeholder, schema } }: Option<unknown>): string[] 
   return choices ? [...choices] : placeholder === '' ? ['true', 'false'] : []
 }
 
-/** What the command itself knows, from the cluster if there is one; nothing when what is typed so far is wrong. */
+/** Resolves to words that the command knows, from the cluster if there is one; to none after a mistake. */
 async function ownWords(command: Command, before: readonly string[], sources: CompletionContext): Promise<string[]> {
   if (!command.complete) return []
   try {

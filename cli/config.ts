@@ -44,7 +44,7 @@ export default command({
   },
 })
 
-/** As one would write it. */
+/** Returns a value as a user would write it. */
 function shown(name: keyof typeof clusterKeys, value: unknown): unknown {
   const { show } = clusterKeys[name].type as { show?(value: unknown): string | undefined }
   if (show) return show(value)

@@ -113,7 +113,7 @@ function authorityIn(file = ''): string | undefined {
   }
 }
 
-/** In a file or etcd they outlive restarts, and so are kept longer; either way they are in memory, too. */
+/** Keeps records longer in a file or etcd, where they outlive restarts; in any case they are in memory, too. */
 function keptTerminations({ terminationTtl = -1, storage }: ControlPlaneOptions) {
   const isDurable = storage !== undefined && storage.engine !== 'memory'
   const defaultMs = isDurable ? 7 * 24 * 3_600_000 : 3_600_000

@@ -51,7 +51,7 @@ export interface ControllersProgramOptions extends Partial<ElectionFlags>, LoopF
 const userAgent = 'kube-controller-manager/v1.36.3'
 const leastTimeoutMs = 1_000
 
-/** As many as an API server answers to one client at a time, when all are lists. */
+/** An API server answers as many lists to one client at a time. */
 const maxRequests = 10
 
 /** Control loops and scheduler beside an API server, with a leader election or without. */

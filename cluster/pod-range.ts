@@ -2,7 +2,7 @@ import { AddressRange } from '../shared/api/services/address-range.ts'
 import { machineRoutes, type Route } from '../shared/network/machine-routes.ts'
 import { serviceUrl } from '../shared/pki/cluster-pki.ts'
 
-/** As kubeadm's users mostly choose, and what follows. */
+/** kubeadm's users mostly choose the first range. */
 const FIRST = 244
 const LAST = 254
 

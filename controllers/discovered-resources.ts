@@ -8,7 +8,7 @@ import { createWorkQueue, type WorkQueue } from '../shared/concurrency/work-queu
 import type { Log } from '../shared/log/log.ts'
 import type { ApiResource, ApiResources, Controller } from './controller.ts'
 
-/** As upstream's garbage collector asks again what is served. */
+/** Upstream's garbage collector asks as often what is served. */
 const intervalMs = 30_000
 /** A definition makes several events when it comes. */
 const settleMs = 100

@@ -125,7 +125,7 @@ class Recorder implements EventRecorder {
     }
   }
 
-  /** Undefined for an object that has had its share. */
+  /** Returns undefined for an object that has had its share. */
   #entryFor(event: RecordedEvent): Entry | undefined {
     const { kind, apiVersion = 'v1', regarding, type, reason, message } = event
     if (event.action) return { event: this.#build(event), count: 0, written: 0 }

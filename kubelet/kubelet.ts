@@ -144,7 +144,7 @@ const neverEvict: EvictionConfig = {
   pressureTransitionPeriodMs: 0,
 }
 
-/** For the last statuses and records, when the kubelet stops. */
+/** Limits how long the last statuses and records are written when the kubelet stops. */
 const FLUSH_MS = 2_000
 /** The node's first status waits this long for the API server's version. */
 const NETWORK_MS = 2_000

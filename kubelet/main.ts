@@ -13,7 +13,7 @@ import { loadRuntime } from './run-node.ts'
 const EXIT_SIGNALLED = 130
 /** Descriptor that a supervisor passes on: stderr of the cluster, or the life line of its pods. */
 const passed = 3
-/** For the last statuses and the processes' ends, beyond the pods' own time. */
+/** Is added to the pods' own time for the last statuses and the ends of processes. */
 const stopMarginMs = 2_500
 
 async function main(): Promise<void> {

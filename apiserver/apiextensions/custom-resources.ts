@@ -36,7 +36,6 @@ export interface CustomResourcesOptions {
   webhookClient: WebhookClient
 }
 
-/** What is served of a definition. */
 interface Served {
   /** Equal as long as nothing that matters for serving has changed. */
   fingerprint: string
@@ -309,7 +308,7 @@ export class CustomResources {
   }
 }
 
-/** Undefined where none is named. */
+/** Returns undefined where no webhook is named. */
 function versionWebhook({ spec, status }: CustomResourceDefinition, client: WebhookClient): VersionWebhook | undefined {
   const { strategy, webhook } = spec.conversion ?? {}
   const storage = firstStorageVersion({ spec, status })

@@ -98,7 +98,7 @@ function namesTaken(others: readonly CustomResourceDefinition[]): { resources: S
   }
 }
 
-/** Without what is empty, as it is stored; plural and kind are always said. */
+/** Leaves out empty names, as they are stored; plural and kind stay. */
 const tidy = (names: CustomResourceDefinitionNames): CustomResourceDefinitionNames => ({
   plural: names.plural,
   ...(names.singular && { singular: names.singular }),

@@ -60,7 +60,7 @@ async function check(authorizers: readonly Authorizer[], attributes: Attributes)
   if (verdict !== 'allow') throw refusal(attributes, reason)
 }
 
-/** Without a mode: the verb `impersonate` as it has always been. */
+/** Without a mode, the verb is `impersonate` as it has always been. */
 async function inMode(
   mode: Mode | undefined,
   wanted: WantedUser,

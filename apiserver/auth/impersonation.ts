@@ -61,7 +61,7 @@ function unescaped(key: string): string {
 
 type Extra = readonly (readonly [string, readonly string[]])[]
 
-/** As Go prints it in the message. */
+/** Prints the user as Go does in the message. */
 function goUser({ uid = '', groups, extra }: { uid?: string; groups: readonly string[]; extra: Extra }): string {
   const list = (values: readonly string[]): string =>
     values.length === 0 ? '[]string(nil)' : `[]string{${values.map((value) => JSON.stringify(value)).join(', ')}}`

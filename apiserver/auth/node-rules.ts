@@ -152,7 +152,7 @@ const selectsNetworked = ({ resource: { fieldSelector = '' } }: Question): boole
 /** Beyond upstream: the ends of a tunnel are what Node objects say. */
 const selectsTunnels = (labelSelector: string | undefined): boolean => labelSelector === TUNNEL_SELECTOR
 
-/** One that is malformed selects nothing: the request itself is refused for it later. */
+/** A malformed selector selects nothing: the request itself is refused for it later. */
 function selectorOf(text: string): FieldSelector {
   try {
     return parseFieldSelector(text)

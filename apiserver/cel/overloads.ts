@@ -122,5 +122,5 @@ function parseType(text: string): CelType {
   }
 }
 
-/** At commas that stand in no angle brackets. */
+/** Splits at commas that stand in no angle brackets. */
 const splitTypes = (text: string): string[] => (text === '' ? [] : text.split(/, (?![^<]*>)/))

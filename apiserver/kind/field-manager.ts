@@ -112,7 +112,7 @@ const metadataApart: ReadonlySet<string> = new Set(['managedFields'])
 const objectApart: ReadonlySet<string> = new Set(['metadata', 'kind', 'apiVersion'])
 const entryApart: ReadonlySet<string> = new Set(['time'])
 
-/** As deepEqual, without some members. */
+/** Compares as deepEqual does, without some members. */
 function sameMembers(one: object, other: object, apart: ReadonlySet<string>): boolean {
   const [left, right] = [one as JsonMap, other as JsonMap]
   for (const name in left) if (!apart.has(name) && !deepEqual(left[name], right[name])) return false

@@ -79,7 +79,7 @@ function isMultiple(value: number | bigint, factor: number): boolean {
   return isNearlyInteger(quotient)
 }
 
-/** As upstream's validator sees it: within a billionth, and small enough to be exact. */
+/** Says what upstream's validator does: true within a billionth, and if small enough to be exact. */
 function isNearlyInteger(value: number): boolean {
   if (!(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) return false
   const whole = Math.trunc(value)
@@ -107,7 +107,7 @@ function fitsType(value: number | bigint, type: string, format: string | undefin
   return (format !== 'float' && format !== 'float32') || Math.abs(Number(value)) <= MAX_FLOAT32
 }
 
-/** As Go prints it: integers plainly, a bound that is a float in scientific notation from 1e+06 on. */
+/** Prints integers plainly, and a bound that is a float in scientific notation from 1e+06 on, as Go does. */
 function printNumber(value: number, integer: boolean): string {
   if (integer && Number.isInteger(value)) return String(value)
   const [mantissa = '', exponent = '0'] = value.toExponential().split('e')

@@ -34,14 +34,13 @@ export function validateValue(
   return isOver ? [...outcome.errors, work.error(path)] : outcome.errors
 }
 
-/** What a check found. */
 class Outcome {
   readonly errors: FieldError[] = []
   /** Counts the rules that applied: the branch of an anyOf with the most is the one reported. */
   matches = 0
   readonly #work: SchemaWork
   readonly #stepsPerError: number
-  /** What the errors say of each field, once there are any: each counts once. */
+  /** Holds what was said of each field, so that each error counts once; absent until there is one. */
   #said: Map<string, Set<string>> | undefined
 
   constructor(work: SchemaWork, stepsPerError = 1) {
@@ -74,7 +73,6 @@ class Outcome {
 interface Asked {
   value: unknown
   schema: JSONSchemaProps
-  /** Where it is in the value that is checked. */
   name: string
   old: unknown
   /** How many values it is in. */

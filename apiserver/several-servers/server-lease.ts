@@ -18,7 +18,6 @@ const ttlMs = 3 * renewMs
 
 interface ServerLeaseOptions {
   storage: Storage
-  /** Where the server listens. */
   host: string
   clock: Clock
   log: Logger

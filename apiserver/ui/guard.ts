@@ -17,7 +17,7 @@ export function refusal({ host, origin }: Asked, isOwnName: (name: string) => bo
   return 'A page of another origin may not use this one.'
 }
 
-/** Without port and brackets. */
+/** Returns the name without port and brackets. */
 function nameOf(url: string): string | undefined {
   if (!URL.canParse(url)) return undefined
   const { hostname, username, pathname } = new URL(url)

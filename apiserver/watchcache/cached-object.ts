@@ -76,7 +76,7 @@ export class CachedObject {
     return this.#entry instanceof VersionedEntry ? this.#entry.storedIn : undefined
   }
 
-  /** As the engine has it, with the version of a custom resource's value. */
+  /** Returns the entry of the engine, with the version of a custom resource's value. */
   get stored(): Entry {
     return this.#entry instanceof VersionedEntry ? this.#entry.stored : this.#entry
   }

@@ -24,7 +24,7 @@ export class WatchGroups {
     this.#placeOf(group).add(group)
   }
 
-  /** Nothing where another group has the name now. */
+  /** Does nothing where another group has the name now. */
   delete(id: string, group: Group): void {
     if (this.#byId.get(id) !== group) return
     this.#byId.delete(id)

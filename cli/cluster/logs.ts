@@ -53,7 +53,7 @@ function logFile({ stateDir, program, node }: { stateDir: string; program: strin
   return isFirst ? join(logs, `${program}.log`) : join(logs, node, `${program}.log`)
 }
 
-/** From where we are to the end. */
+/** Copies from the present place to the end. */
 function copy(descriptor: number): void {
   const buffer = Buffer.alloc(Math.min(1 << 20, fstatSync(descriptor).size + 1))
   for (let read = readSync(descriptor, buffer); read > 0; read = readSync(descriptor, buffer)) {

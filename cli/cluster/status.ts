@@ -56,7 +56,7 @@ async function statusElsewhere(place: Place, kubeconfig: string): Promise<Status
   }
 }
 
-/** Undefined where nothing is known. */
+/** Returns undefined where nothing is known. */
 function sumOf(values: readonly (number | undefined)[]): number | undefined {
   const known = values.filter((value) => value !== undefined)
   return known.length > 0 ? known.reduce((sum, value) => sum + value, 0) : undefined

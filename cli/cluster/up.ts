@@ -142,7 +142,7 @@ function reportLastEnd(stateDir: string): void {
   onTrouble(`the last cluster here (process ${last.pid}, since ${last.startedAt}) was killed or crashed${kept}`)
 }
 
-/** The same command again, in a session of its own. */
+/** Starts the same command again, in a session of its own. */
 async function startInBackground(
   { stateDir, port: usualPort, storage }: ClusterSettings,
   { isOwnPort, isOwnStorage, output }: { isOwnPort: boolean; isOwnStorage: boolean; output: Output },
@@ -199,7 +199,7 @@ function onTrouble(line: string): void {
 }
 
 interface Circumstances {
-  /** Not on the usual port, which another program uses. */
+  /** True if another program uses the usual port. */
   isElsewhere: boolean
   /** The nodes whose containers see all files of the machine. */
   seesKeys: readonly string[]

@@ -34,7 +34,7 @@ function alsoTaken(ports: readonly number[]): string {
   return `; programs listen on all addresses with ${ports.slice(0, mostShown).join(', ')}${more}`
 }
 
-/** None where no cluster runs, or answers. */
+/** Resolves to no pods where no cluster runs, or answers. */
 async function podsOf(stateDir: string): Promise<Pod[]> {
   if (!findRunning(stateDir).running) return []
   const found = askServer<KubeList<Pod>>({ stateDir, kubeconfig: '' }, { path: '/api/v1/pods' })

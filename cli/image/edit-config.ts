@@ -49,7 +49,7 @@ function contentOf(source: string, file: string): Content {
   }
 }
 
-/** What the file has to mean afterwards. */
+/** Returns what the file has to mean afterwards. */
 function expected(content: Content, { key, pattern, value }: Edit): Content {
   const { [pattern]: _, ...others } = content[key] ?? {}
   const { [key]: __, ...rest } = content
@@ -77,7 +77,7 @@ function edited(source: string, { key, pattern, value }: Edit): string {
   return [...lines.slice(0, at), ...head, ...now, ...lines.slice(end), ''].join('\n')
 }
 
-/** With all lines that belong to it: deeper ones, and the items of a list that stands at its own depth. */
+/** Removes all lines of the entry: deeper ones, and the items of a list that stands at its own depth. */
 function withoutEntry(block: readonly string[], indent: string, pattern: string): string[] {
   const keys = [pattern, `'${pattern.replaceAll("'", "''")}'`, JSON.stringify(pattern)].map((key) => `${indent}${key}:`)
   const start = block.findIndex((line) => keys.some((key) => line.startsWith(key)))

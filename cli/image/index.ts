@@ -180,7 +180,7 @@ interface Change {
   done: string
 }
 
-/** Where a cluster runs, there; and in the file when that is wanted, which is all there is where none runs. */
+/** Changes the running cluster, if there is one; and the file if that is wanted, or if no cluster runs. */
 async function change(request: Request, { question, edits, done }: Change): Promise<number> {
   const { save, config } = request.values
   const running = await runningImages(request)

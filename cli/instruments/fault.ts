@@ -59,7 +59,7 @@ export default command({
   },
 })
 
-/** Without the braces of a map that stands on one line, too. */
+/** Reads a rule, also a map on one line without its braces. */
 async function readRule(text: string): Promise<unknown> {
   const { load } = await import('js-yaml')
   try {

@@ -109,7 +109,7 @@ function configOf(
   })
 }
 
-/** The same command again, in a session of its own. */
+/** Starts the same command again, in a session of its own. */
 async function inBackground(stateDir: string): Promise<number> {
   const { startDetached } = await import('../process/detach.ts')
   const args = [...process.argv.slice(3).filter((arg) => arg !== '-d'), '--detach=false']

@@ -58,7 +58,7 @@ async function endKubelet({ lock, kubelet }: NodeFolder, timeoutMs: number): Pro
   return isOrderly
 }
 
-/** What is mounted in the folder is not the node's to remove. */
+/** Refuses to remove what is mounted in the folder. */
 function checkMounts({ root }: NodeFolder): void {
   const places = mountPoints().filter((place) => place.startsWith(`${root}/`))
   if (places.length === 0) return

@@ -33,7 +33,7 @@ export class Endpoints {
   /** The name that clients use. */
   readonly host: string
   #known: Endpoint[] = []
-  /** As the API says, before clients hear of it. */
+  /** Holds the endpoints of the API, before clients hear of them. */
   #now: Endpoint[] = []
   #turn = 0
   /** Zero before the first request, which goes to the pods that there are by then. */
@@ -110,7 +110,7 @@ export class Endpoints {
     this.#delayMs = this.#options.delayMs
   }
 
-  /** In words, why clients know of no pod. */
+  /** Says why clients know of no pod. */
   whyNone(): string {
     const elsewhere = this.#now.flatMap(({ elsewhere }) => elsewhere ?? [])
     if (elsewhere.length > 0)
@@ -198,7 +198,6 @@ async function isOf(client: ServerClient, ref: Required<ObjectRef>): Promise<(po
   return ({ metadata }) => matchesLabels(selector, metadata.labels)
 }
 
-/** What is read of a pod. */
 const trim = ({ metadata, spec, status }: Pod): Pod => ({
   metadata: { ...metadata, managedFields: undefined, annotations: undefined },
   spec,

@@ -16,14 +16,14 @@ export interface RecorderOptions {
   say(message: string): void
 }
 
-/** As many as a server takes at a time. */
+/** A server takes as many at a time. */
 const mostLines = 1_000
 /** Lines that wait for a server which does not answer. */
 const mostWaiting = 5_000
 const flushMs = 1_000
 const answerMs = 10_000
 const leastIntervalMs = 200
-/** For each pod, so that fifty lines a second are the most. */
+/** Is added for each pod, so that there are at most fifty lines a second. */
 const intervalOfPodMs = 20
 
 /** Adds what clients see to the record of the cluster, each second, as lines of an interval each. */

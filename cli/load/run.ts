@@ -48,7 +48,7 @@ export async function runLoad(settings: Settings): Promise<number> {
   })
 }
 
-/** What the API server's clock says, as a clock: it may run faster than the machine's, and may have been moved. */
+/** Returns a clock with the API server's time, which may run faster than the machine's, or may have been moved. */
 async function clockOf(settings: Settings): Promise<Clock> {
   const told = await askServer<{ now: string; scale: number }>(settings, { path: '/kubestage/v1/clock' })
   const originMs = realClock.now()
@@ -89,7 +89,7 @@ interface Parts {
   endpoints: Endpoints
 }
 
-/** One load, from its first request to its report. */
+/** Runs one load, from its first request to its report. */
 class LoadRun {
   readonly #parts: Parts
   readonly #tally = new Tally()

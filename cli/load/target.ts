@@ -8,7 +8,7 @@ export interface TargetName {
   name: string
 }
 
-/** As kubectl abbreviates them. */
+/** Maps kubectl's abbreviations to kinds. */
 const kinds: Readonly<Record<string, TargetKind>> = {
   ...{ svc: 'service', service: 'service', services: 'service' },
   ...{ po: 'pod', pod: 'pod', pods: 'pod' },

@@ -6,7 +6,6 @@ import { ensureControllersClient } from '../../shared/pki/cluster-pki.ts'
 import { command } from '../command.ts'
 import { untilStopped } from '../process/signals.ts'
 
-/** Beside the administrator's. */
 const controllersFile = 'controllers.kubeconfig'
 
 export default command({

@@ -93,7 +93,7 @@ async function copyAnswer(
   }
 }
 
-/** Until the connection breaks. */
+/** Ends when the connection breaks. */
 async function* connected(answer: IncomingMessage): AsyncGenerator<Buffer> {
   const chunks = answer[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   for (;;) {

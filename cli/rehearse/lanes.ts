@@ -23,7 +23,7 @@ export class Lanes {
     }
   }
 
-  /** In order of arrival, except for pods that have to wait. */
+  /** Admits pods in order of arrival, except for those that have to wait. */
   #admit(): void {
     while (this.#running < this.#places) {
       const index = this.#waiting.findIndex(({ things }) => !things.some((thing) => this.#taken.has(thing)))

@@ -15,7 +15,7 @@ export interface Progress {
 
 const DEFAULT_COLUMNS = 80
 
-/** On a terminal one line, that of the last death, gone in the end; elsewhere, as in CI's logs, a line for each. */
+/** Shows the last death on one line of a terminal, gone in the end; elsewhere, as in CI's logs, a line for each. */
 export function progressOn(stream: NodeJS.WriteStream): Progress {
   const clear = '\r\u001b[K'
   const told = new Map<string, ToldOnce>()

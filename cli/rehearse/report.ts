@@ -113,11 +113,11 @@ export const findingsOf = ({ manifest, rehearsals }: WorkloadReport): Finding[] 
 
 export const diesWell = (workload: WorkloadReport): boolean => !findingsOf(workload).some(isBad)
 
-/** In short, without a cause if faster time leaves it open. */
+/** Returns the verdict in short, without a cause if faster time leaves it open. */
 export const verdictOf = ({ findings: [worst], exitCodes }: Pick<Rehearsal, 'findings' | 'exitCodes'>): string =>
   worst?.says ?? (exitCodes.includes(KILLED) ? 'is killed: too little time to tell more' : 'dies well')
 const KILLED = 137
 
-/** In one sentence, with what to do. */
+/** Returns a finding as one sentence, with what to do. */
 export const sentence = ({ container, says, remedy }: Finding): string =>
   `${container === undefined ? '' : `${container}: `}${says}${remedy === undefined ? '' : `: ${remedy}`}`

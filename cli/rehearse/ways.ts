@@ -62,7 +62,7 @@ const deletedWithin =
 const DEFAULT_GRACE_SECONDS = 30
 /** Times the pod's own grace. */
 const PATIENCE = 4
-/** What a kubelet needs to come back, by the machine's clock: where time is faster, a pod would be over before that. */
+/** A kubelet needs so long to come back, by the machine's clock; in faster time a pod would end before that. */
 const RESTART_SECONDS = 3
 
 export const ways: readonly Way[] = [

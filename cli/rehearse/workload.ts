@@ -19,7 +19,7 @@ const DEFAULT_GRACE_SECONDS = 30
 export const podGraceSeconds = ({ template }: Workload): number =>
   template.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS
 
-/** On the workload, or on its pod template. */
+/** The workload has it, or its pod template. */
 const LOAD_ANNOTATION = 'rehearse.kubestage.dev/load'
 
 /** Host name in a load URL that stands for the pod's address. */

@@ -12,7 +12,7 @@ import { withProgress } from '../terminal/progress.ts'
 import { unknownWord } from '../terminal/unknown-word.ts'
 
 const usage = 'copy FROM TO'
-/** As long as a cluster on etcd keeps them by itself. */
+/** A cluster on etcd keeps them as long by itself. */
 const terminationTtlMs = 7 * 24 * 3_600_000
 
 export default command({

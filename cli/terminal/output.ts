@@ -6,7 +6,6 @@ export type Output = 'text' | 'json' | 'yaml'
 /** Defines the `--output` flag of every command that prints data. */
 export const outputOption = option(oneOf('text', 'json', 'yaml'), { default: 'text', short: 'o', help: 'How to print' })
 
-/** For programs, and for people who like YAML. */
 export async function printData(output: Exclude<Output, 'text'>, value: unknown): Promise<void> {
   const json = JSON.stringify(value, undefined, 2)
   if (output === 'json') process.stdout.write(`${json}\n`)

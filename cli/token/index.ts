@@ -128,7 +128,7 @@ async function generate(_request: Request, words: string[]): Promise<void> {
   process.stdout.write(`${textOf(newToken())}\n`)
 }
 
-/** With the server's time, by which they expire. */
+/** Resolves to the tokens, and the server's time, by which they expire. */
 const tokensOf = (place: Place) =>
   withClient(place, async (client) => {
     const selection = { namespace: bootstrapTokenNamespace, fieldSelector: `type=${bootstrapTokenType}` }

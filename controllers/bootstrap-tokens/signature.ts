@@ -23,7 +23,7 @@ export function signedData(
   return signed
 }
 
-/** Undefined for a token that is malformed, expired or not meant for signing. */
+/** Returns undefined for a token that is malformed, expired or not meant for signing. */
 function signingToken(secret: BootstrapTokenSecret, nowMs: number): { id: string; secret: string } | undefined {
   const id = tokenIdOf(secret.metadata.name ?? '')
   const token = tokenValue(secret, 'token-secret')

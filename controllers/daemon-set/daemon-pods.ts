@@ -131,7 +131,7 @@ export function placement({ set, nodes, pods }: DaemonInput, hash: string, nowMs
   return plan
 }
 
-/** Beside a new one an old one is replaced. */
+/** An old pod beside a new one is replaced. */
 const whyTooMany = ({ metadata }: TrimmedPod, hash: string | false): Reason | undefined => {
   const isOld = hash !== false && metadata.labels?.[REVISION_HASH_LABEL] !== hash
   return reasonFor('DaemonSet', isOld ? 'template changed, with maxSurge' : 'second pod on a node')

@@ -3,7 +3,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { type Backoff, createBackoff } from '../../shared/concurrency/backoff.ts'
 
 const BACKOFF = { initialMs: 1_000, maxMs: 15 * 60_000 }
-/** After so long without a replacement a node is as good as new. */
+/** A node is as good as new after so long without a replacement. */
 const FORGET_MS = 2 * BACKOFF.maxMs
 
 interface Delay {

@@ -65,7 +65,7 @@ export function rolloutStatus(
 
 type NewCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
-/** Undefined: what was said of it still holds. */
+/** Returns undefined if the condition stays as it is. */
 function progressOf(
   deployment: Deployment,
   status: DeploymentStatus,

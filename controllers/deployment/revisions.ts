@@ -7,7 +7,7 @@ const REVISION_HISTORY = `${PREFIX}/revision-history`
 export const DESIRED_REPLICAS = `${PREFIX}/desired-replicas`
 export const MAX_REPLICAS = `${PREFIX}/max-replicas`
 
-/** What is said of the deployment alone, or of the set alone. */
+/** Names annotations of the deployment alone, or of the set alone. */
 const ownAnnotations = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
   REVISION,

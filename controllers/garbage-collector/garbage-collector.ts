@@ -21,7 +21,7 @@ import { createOwnerFinder, FOREGROUND, isDeletingDependents, isOrphaning, ORPHA
  */
 const MAX_REASONS = 10_000
 
-/** Before an owner is let go: kinds are watched apart, and a dependent made just before may be heard of just after. */
+/** Passes before an owner is let go: as kinds are watched apart, news of a dependent may come just after. */
 const SETTLE_MS = 20
 
 /** How often an object may be changed by others while it is decided about; beyond, it is looked at later. */
@@ -250,7 +250,7 @@ class GarbageCollector implements Controller {
 export const startGarbageCollector = (context: ControllerContext, resources: ApiResources): Controller =>
   new GarbageCollector(context, resources)
 
-/** As upstream: events own nothing, and there are too many of them. */
+/** Leaves out events, as upstream: they own nothing, and there are too many of them. */
 const isCollected = (resource: ApiResource): boolean =>
   supports(resource, 'get', 'list', 'watch', 'delete') && resource.plural !== 'events'
 

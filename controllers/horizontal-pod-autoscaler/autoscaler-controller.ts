@@ -335,7 +335,7 @@ class AutoscalerController implements Controller {
   }
 }
 
-/** One look at an autoscaler: the status as it becomes. */
+/** Looks at an autoscaler once, and builds its status. */
 class Round {
   readonly autoscaler: Autoscaler
   readonly #clock: Clock

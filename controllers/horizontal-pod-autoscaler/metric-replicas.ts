@@ -241,7 +241,7 @@ const unable = (what: string) => (error: Error) => {
   throw new Error(`${what}: ${error.message}`)
 }
 
-/** As Go prints a pointer to a LabelSelector. */
+/** Prints a selector as Go prints a pointer to it. */
 function goSelector(
   selector: { matchLabels?: Record<string, string>; matchExpressions?: unknown[] } | undefined,
 ): string {

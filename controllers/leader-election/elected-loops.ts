@@ -89,7 +89,7 @@ export class ElectedLoops implements Controller {
     }
   }
 
-  /** Until the term is over, or the process ends. */
+  /** Resolves when the term is over, or the process ends. */
   async #lead(term: Term): Promise<void> {
     const { loopsClient, start } = this.#options
     const loops = start(termClient(loopsClient(term), term), term)

@@ -209,7 +209,7 @@ export class LeaderElector {
   }
 }
 
-/** Undefined when the signal aborts first; the work goes on. */
+/** Resolves to undefined when the signal aborts first; the work goes on. */
 async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   const abort = (): void => resolve(undefined)

@@ -18,9 +18,9 @@ import { isReady, zoneEvictions, zoneOf } from './zones.ts'
 const COMPONENT = 'node-controller'
 const MONITOR_PERIOD_MS = 5_000
 const MONITOR_GRACE_MS = 50_000
-/** In the machine's own time: however fast the clock, a kubelet may be busy for a moment. */
+/** Is in the machine's own time: however fast the clock, a kubelet may be busy for a moment. */
 const MACHINE_GRACE_MS = 2_000
-/** For a node whose kubelet has never reported. */
+/** Counts for a node whose kubelet has never reported. */
 const STARTUP_GRACE_MS = 60_000
 const KUBELET_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure']
 

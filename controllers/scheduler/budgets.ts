@@ -39,7 +39,7 @@ export class Budgets {
 
 const isEmpty = (labels: object): boolean => Object.keys(labels).length === 0
 
-/** Undefined for a budget that no pod is under: its selector is empty or invalid. */
+/** Returns undefined for a budget that no pod is under: its selector is empty or invalid. */
 function selectorOf({ spec }: PodDisruptionBudget): LabelSelector | undefined {
   try {
     const selector = fromSelectorObject(spec?.selector)

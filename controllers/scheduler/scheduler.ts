@@ -26,7 +26,7 @@ const NAME = 'default-scheduler'
 /** Upstream looks at pods that fit nowhere again after this, whatever happened or did not. */
 const FLUSH_MS = 5 * 60_000
 const BINDINGS_AT_ONCE = 16
-/** After a write that failed. */
+/** Passes until a failed write is tried again. */
 const RETRY_MS = 1_000
 
 /**

@@ -28,7 +28,7 @@ import { identify, identityLabels, ordinalOf } from './identity.ts'
 import { planStatefulSet, revisionOf, type StatefulInput, sorted, statefulSetStatus } from './plan.ts'
 import { createPodClaims, kind, type PodClaims } from './pod-claims.ts'
 
-/** On revisions; their pods carry the revision's name. */
+/** Revisions have this label; their pods carry the revision's name. */
 const HASH_LABEL = 'controller.kubernetes.io/hash'
 
 const words: Wording = ({ verb, owner, pod, error }) => {

@@ -61,6 +61,5 @@ export class PodExpectations {
   }
 }
 
-/** What is expected of a pod. */
 const comes = (uid = ''): string => `+${uid}`
 const leaves = (uid = ''): string => `-${uid}`

@@ -7,7 +7,7 @@ const alphabet = 'bcdfghjklmnpqrstvwxz2456789'
 
 const known = new WeakMap<PodTemplateSpec, string>()
 
-/** One text for all ways to write the same template, its hash label left out. */
+/** Returns one text for all ways to write the same template, its hash label left out. */
 function textOf(template: PodTemplateSpec): string {
   const text = known.get(template) ?? toJson(canonical({ ...template, metadata: metadataOf(template) }))
   known.set(template, text)

@@ -101,7 +101,7 @@ function check(
   stream.end(frame(service))
 }
 
-/** Undefined where the pod's own network refuses the connection. */
+/** Resolves to undefined where the pod's own network refuses the connection. */
 async function sessionWith(
   { runtime, podIP: host }: ActionTarget,
   port: number,

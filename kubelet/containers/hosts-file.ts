@@ -40,7 +40,7 @@ export function hostnameMount(pod: Pod, container: Container, rootDir: string): 
   return podFileMount(pod, { containerPath: HOSTNAME, name: 'hostname', text, rootDir })
 }
 
-/** As upstream writes them for a pod that has a network of its own. */
+/** Upstream writes these lines for a pod that has a network of its own. */
 const USUAL = [
   '127.0.0.1\tlocalhost',
   '::1\tlocalhost ip6-localhost ip6-loopback',

@@ -102,7 +102,7 @@ export class ImagePuller {
 type Tell = (type: 'Normal' | 'Warning', reason: string, message: string) => void
 type AttemptOptions = Pick<ImagePullerOptions, 'clock' | 'pullSecrets'> & { turns: Turns; tell: Tell }
 
-/** One try to have an image, and what the pod's events say of it. */
+/** Tries once to get an image, and writes the pod's events about it. */
 class Attempt {
   readonly #pod: Pod
   readonly #needed: NeededImage

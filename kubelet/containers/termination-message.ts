@@ -41,7 +41,7 @@ export function logTail(file: string): string {
   return Buffer.from(texts.join('')).subarray(-MAX_LOG_BYTES).toString()
 }
 
-/** Nothing, if there is no such file: most containers leave no message. */
+/** Returns an empty text if there is no such file: most containers leave no message. */
 function read(file: string, from: (size: number) => number, length: number): string {
   let descriptor: number | undefined
   try {

@@ -91,7 +91,7 @@ export class PodEndings {
     this.#terminations.podEnded(podUid, end)
   }
 
-  /** At once: the hooks and the grace were the pod's, and the pod is no more. */
+  /** Ends them at once: hooks and grace belonged to the pod, which is gone. */
   async endOrphan(pod: Pod, running: ContainerRecord[]): Promise<void> {
     const { events, runtime } = this.#options
     await Promise.all(

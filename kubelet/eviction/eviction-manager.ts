@@ -48,7 +48,7 @@ export interface EvictionManagerOptions {
 const PERIOD_MS = 10_000
 /** After an eviction the next measurement follows soon. */
 const AFTER_EVICTION_MS = 1_000
-/** At once, but for two seconds after a hook. */
+/** Ends pods at once, but for two seconds after a hook. */
 const HARD_GRACE_SECONDS = 1
 
 /** Says why a pod is evicted. */

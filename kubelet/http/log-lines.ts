@@ -9,7 +9,7 @@ export interface LogRecord {
 const space = 0x20
 const newline = 0x0a
 
-/** Undefined for what is no such line: it is passed over. */
+/** Returns undefined for any other line, which is passed over. */
 function parseLogLine(line: Buffer): LogRecord | undefined {
   const first = line.indexOf(space)
   const second = line.indexOf(space, first + 1)

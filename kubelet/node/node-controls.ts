@@ -30,7 +30,7 @@ export interface NodeControlsOptions {
   flush(limitMs?: number): Promise<void>
 }
 
-/** For the statuses and records of all pods, before the node is cut off. */
+/** Limits how long statuses and records of all pods are written before the node is cut off. */
 const LAST_WORDS_MS = 10_000
 
 export function createNodeControls(options: NodeControlsOptions) {

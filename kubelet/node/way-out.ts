@@ -16,7 +16,7 @@ export interface WayOutOptions {
 
 /** No Service has this port at the node's address. */
 const PORT = 15_001
-/** As much as a stock kernel waits for an answer would hold a pod for minutes. */
+/** A pod would wait for minutes if this were as long as a stock kernel waits for an answer. */
 const CONNECT_MS = 30_000
 const MOST = 1_024
 /** The range of a cluster's pods is mostly this large, and a node knows but its part. */

@@ -82,7 +82,7 @@ export interface PodLifecycleOptions {
   malformed(what: string, pod: Pod): void
 }
 
-/** For the last records, when the kubelet stops. */
+/** Limits how long the last records are written when the kubelet stops. */
 const FLUSH_MS = 2_000
 
 /** Holds what exists before any pod does. */

@@ -27,7 +27,6 @@ export interface PodWorkerOptions {
   onError(error: unknown, pod: Pod): void
   /** Runs when the cause that woke a worker is handled, with the seconds since the cause arrived. */
   onWorked?(operation: WorkerOperation, seconds: number): void
-  /** Nothing is begun any more. */
   isClosed(): boolean
   random?(): number
 }

@@ -1,6 +1,6 @@
 import { lstatSync, readlinkSync } from 'node:fs'
 
-/** As many as the kernel follows. */
+/** The kernel follows as many. */
 const mostLinks = 40
 
 /**

@@ -206,7 +206,7 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
     this.#listeners.clear()
   }
 
-  /** Never, for one who is dead. */
+  /** Never resolves for a kubelet that is dead. */
   async #answer(caller: number): Promise<void> {
     if (caller !== this.#callers) await new Promise(() => {})
   }

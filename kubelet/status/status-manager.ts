@@ -236,7 +236,7 @@ export class StatusManager {
   }
 }
 
-/** With the resourceVersion, as a merge patch replaces the whole list of conditions, of which some are not ours. */
+/** Sends the resourceVersion, since a merge patch replaces the whole list of conditions, of which some are not ours. */
 const sendPatch = (
   client: Client,
   pod: Pod,

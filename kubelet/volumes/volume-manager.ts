@@ -33,7 +33,7 @@ const groupOf = ({ spec }: Pod, readonly: boolean): GroupOwner | undefined => {
   return group === undefined ? undefined : { group, readonly }
 }
 
-/** For volumes that containers write to: once, as what containers do to modes afterwards is theirs. */
+/** Changes volumes that containers write to, once: containers may change modes afterwards. */
 function giveToGroupOf(pod: Pod, dir: string): void {
   const owner = groupOf(pod, false)
   const isLazy = pod.spec.securityContext?.fsGroupChangePolicy === 'OnRootMismatch'

@@ -360,7 +360,7 @@ function answered<T>(text: string, what: string): T {
   return answer as T
 }
 
-/** Undefined for anything else. */
+/** Returns undefined for any other text. */
 function objectIn(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text)

@@ -3,7 +3,7 @@ import { isStatus } from '../api/status/status-error.ts'
 import type { Clock } from '../clock/clock.ts'
 import type { Log } from '../log/log.ts'
 
-/** After a warning, a loop gives no other for this long. */
+/** A loop gives no other warning for this long. */
 const quietMs = 60_000
 /** A lost race is ordinary, also several in a row while informers lag; so many take ten seconds. */
 const ordinaryInARow = 11

@@ -1,7 +1,7 @@
 import { type OptionType, option, type Values } from './option.ts'
 import { duration, flag, subdomain } from './option-types.ts'
 
-/** Undefined: as the program sees fit. */
+/** Without a value the program decides. */
 const perhaps: OptionType<boolean | undefined> = {
   ...flag,
   show: (value) => (value === undefined ? undefined : String(value)),

@@ -53,7 +53,7 @@ export function readInputText(path: string): string {
   return Buffer.concat(parts, length).toString('utf8')
 }
 
-/** Undefined where a writer has nothing yet. */
+/** Returns undefined where a writer has nothing yet. */
 function tryRead(descriptor: number, block: Buffer): number | undefined {
   try {
     return readSync(descriptor, block)

@@ -3,7 +3,7 @@ import { scaledClock } from '../clock/scaled-clock.ts'
 import { option } from './option.ts'
 import { decimal, instant } from './option-types.ts'
 
-/** Beyond it, what the machine itself needs for a step is longer than any wait between two. */
+/** Above this, a step takes the machine longer than any wait between two steps. */
 const fastest = 1_000
 
 export const timeScaleOption = option(decimal({ min: 1, max: fastest, placeholder: 'FACTOR' }), {

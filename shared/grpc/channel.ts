@@ -24,7 +24,6 @@ export interface GrpcCallOptions {
 
 export interface GrpcStream {
   send(message: Buffer): void
-  /** Nothing more is sent. */
   end(): void
   /** Ends it at once; `onEnd` is not called. */
   close(): void

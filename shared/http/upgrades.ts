@@ -25,7 +25,7 @@ export const upgradeOf = (request: IncomingMessage): Upgrade | undefined => upgr
 
 export type Serve = (request: IncomingMessage, response: ServerResponse) => void
 
-/** For Node's server, which makes one for each request, also for those that it answers by itself. */
+/** Replaces the response that Node's server makes for each request, also for those that it answers by itself. */
 export class OrderedResponse extends Response<IncomingMessage> {
   constructor(...args: ConstructorParameters<typeof ServerResponse>) {
     super(...args)

@@ -68,7 +68,7 @@ contexts:
       user: ${name}
 `
 
-/** Undefined for what is no kubeconfig. */
+/** Resolves to undefined for what is no kubeconfig. */
 async function mergedText(present: string, ours: Kubeconfig): Promise<string | undefined> {
   const { dump, load } = await import('js-yaml')
   const theirs = parsed(() => load(present))

@@ -21,7 +21,7 @@ export interface SigningRequest extends Subject {
   ipAddresses: string[]
   /** Counts mail addresses, URIs and other kinds of names. */
   otherNames: number
-  /** In DER, to be passed on into a certificate. */
+  /** Holds DER, to be passed on into a certificate. */
   subject: Buffer
   publicKeyInfo: Buffer
   altNames?: Buffer

@@ -63,7 +63,6 @@ function isPodInScope(requirement: Requirement, pod: Pod): boolean {
 
 const hasDeadline = ({ spec }: Pod): boolean => (spec.activeDeadlineSeconds ?? -1) >= 0
 
-/** Nothing asked for, nothing limited. */
 const isBestEffort = ({ spec }: Pod): boolean =>
   [spec, ...spec.containers, ...(spec.initContainers ?? [])].every(({ resources }) =>
     ['cpu', 'memory'].every((name) =>

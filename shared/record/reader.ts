@@ -38,7 +38,7 @@ export async function* readRecord(
   if (isFirst) throw new RecordError(`${name} is not a valid record: it has no complete line`)
 }
 
-/** Undefined for a line that is too long. */
+/** Yields undefined for a line that is too long. */
 async function* recordLines(chunks: Chunks, max: number, onCut?: () => void): AsyncGenerator<Uint8Array | undefined> {
   let parts: Uint8Array[] = []
   let length = 0

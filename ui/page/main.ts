@@ -15,7 +15,7 @@ const root = document.getElementById('page') ?? document.body.appendChild(docume
 
 const story = new Story()
 let source: SourceState = { kind: 'connecting', text: 'Connecting …' }
-/** When the newest line came, by the clock of this machine. */
+/** Says when the newest line came, by the clock of this machine. */
 let newestMs = 0
 let isDue = false
 

@@ -18,7 +18,6 @@ const levels: Readonly<Record<string, readonly Check[]>> = {
 const namespaces = { group: '', plural: 'namespaces' }
 const modes = ['enforce', 'audit', 'warn'] as const
 
-/** What a namespace says of its pods. */
 interface Policy {
   level: string
   version: string

@@ -50,7 +50,7 @@ async function askAll(
   invocations.end(attributes)
 }
 
-/** Whether it changed the object. */
+/** Resolves to whether the webhook changed the object. */
 async function ask(
   context: MutatingContext,
   attributes: AdmissionAttributes,

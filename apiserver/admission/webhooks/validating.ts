@@ -33,7 +33,7 @@ export function validatingWebhooks(context: WebhookContext): AdmissionPlugin {
   }
 }
 
-/** When all have answered: warnings of each count, also of those that come after a refusal. */
+/** Waits until all have answered: warnings count, also those that come after a refusal. */
 async function settle(asked: Promise<void>[]): Promise<void> {
   const refusals: unknown[] = []
   await Promise.all(asked.map((answer) => answer.catch((error: unknown) => refusals.push(error))))

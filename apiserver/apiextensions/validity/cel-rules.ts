@@ -15,7 +15,7 @@ import { parseFieldPath } from '../field-path.ts'
 import { exceedsBudget, MAX_RULE_COST, TotalCost } from './cel-cost.ts'
 import { printRule } from './internal-form.ts'
 
-/** Where a walk over a schema stands. */
+/** Marks where a walk over a schema stands. */
 interface Place {
   schema: JSONSchemaProps
   path: string
@@ -28,7 +28,7 @@ interface Place {
   uncorrelatable?: string
 }
 
-/** In upstream's order of errors. */
+/** Returns the parts of a schema in upstream's order of errors. */
 function children({ schema, path, uncorrelatable, size, most: above }: Place): Place[] {
   const items = itemsOf(schema)
   const additional = additionalOf(schema)

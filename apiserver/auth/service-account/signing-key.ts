@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 
-/** As PEM. */
+/** Holds both keys as PEM. */
 interface KeyPair {
   privateKey: string
   publicKey: string

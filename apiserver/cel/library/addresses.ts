@@ -103,7 +103,7 @@ export class Cidr extends OpaqueValue {
 }
 
 const networks = new Map<string, Cidr>()
-/** One of the networks that this file names, read once. */
+/** Reads one of the networks that this file names, once. */
 function network(range: string): Cidr {
   const known = networks.get(range) ?? Cidr.require(range)
   networks.set(range, known)

@@ -91,7 +91,6 @@ const doubleOr = (value: unknown, write: (number: number) => string): string | u
   if (Number.isNaN(value)) return 'NaN'
   return Number.isFinite(value) ? write(value) : value > 0 ? '∞' : '-∞'
 }
-/** With commas between thousands. */
 const grouped = (text: string): string => text.replace(/\d(?=(?:\d{3})+(?!\d))(?<!\.\d{0,100})/g, '$&,')
 /** Always with six digits, and the exponent raised. */
 function scientific(value: number): string {

@@ -60,7 +60,7 @@ class CelUrl extends OpaqueValue {
   readonly typeName = 'kubernetes.URL'
   readonly text: string
   readonly scheme: string
-  /** With its port, without a user. */
+  /** Has its port, and no user. */
   readonly host: string
   readonly #path: string
   readonly #query: string

@@ -39,7 +39,7 @@ export function literalProblems(expr: Expr, found: Problem[] = [], mixed = false
   return found
 }
 
-/** What is of another type than the first one. */
+/** Finds items of another type than the first one. */
 function mixedTypes(items: { expr: Expr; optional: boolean }[]): Problem[] {
   const typeOf = ({ expr, optional }: (typeof items)[number]): CelType =>
     optional ? unwrapped(expr.type!) : expr.type!

@@ -84,7 +84,7 @@ function checkIdentifier(text: string, what: string): void {
     throw new CelError(`Numeric PreRelease version must not contain leading zeroes ${JSON.stringify(text)}`)
 }
 
-/** None comes after all; numbers come before words. */
+/** A version without identifiers comes after all; numbers come before words. */
 function compareIdentifiers(left: readonly string[], right: readonly string[]): number {
   if (left.length === 0 || right.length === 0) return Math.sign(right.length - left.length)
   for (const [index, identifier] of left.entries()) {

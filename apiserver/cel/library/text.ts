@@ -66,7 +66,7 @@ function lastIndexOf(text: string, part: string, from?: bigint): bigint {
   return start === undefined || start === text.length ? -1n : position(text, lastIndexIn(text, part, start))
 }
 
-/** At most `times`; negative: all. */
+/** Replaces at most `times`; a negative number means all. */
 function replace(text: string, from: string, to: string, times = -1n): string {
   const most = times < 0n ? Number.POSITIVE_INFINITY : Number(times)
   const places = from === '' ? characterPlaces(text, most) : occurrences(text, from, most)
@@ -102,7 +102,7 @@ function split(text: string, separator: string, limit = -1n): string[] {
 }
 const isSpace = (code: number): boolean =>
   code === 0x85 || (code < 0x80 ? code === 0x20 || (code >= 9 && code <= 13) : /\s/.test(String.fromCharCode(code)))
-/** Without a regular expression, which would look at each run of spaces from each of its places. */
+/** Uses no regular expression, which would look at each run of spaces from each of its places. */
 function trim(text: string): string {
   let [start, end] = [0, text.length]
   while (start < end && isSpace(text.charCodeAt(start))) start++

@@ -87,7 +87,7 @@ interface Source {
   maxValues: number
 }
 
-/** As Go reads it into a struct; null is an empty one. */
+/** Reads an operation as Go reads it into a struct; null is an empty one. */
 function readOperation(operation: unknown): JsonPatchOperation {
   if (operation === null) return {}
   const refuse = (value: unknown, where: string): never => {

@@ -54,7 +54,7 @@ const jsonForm = (elements: Elements): ListForm => ({
   end: ']}\n',
 })
 
-/** With two more spaces before each line than the list has. */
+/** Indents each line by two more spaces than the list does. */
 function prettyForm(elements: Elements): ListForm {
   const begin = toJson(emptyList(elements), { indent: 2 }).slice(0, -']\n}'.length)
   const inner = '\n    '

@@ -117,7 +117,7 @@ export const unknownShape = () => notAcceptable(`only the following media types 
 
 const kinds = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'])
 
-/** Undefined for a transformation that we do not know. */
+/** Returns undefined for an unknown transformation. */
 function read({ type, parameters }: MediaRange): Negotiated | undefined {
   const encoding = encodingOf(type)
   const { as, g, v } = parameters

@@ -74,7 +74,6 @@ export function sendJson(
 /** Short parts cost more to write than to join. */
 const maxJoined = 1024
 
-/** With a newline at the end. */
 const lineOf = (json: string | readonly string[]): string[] =>
   typeof json === 'string' ? [`${json}\n`] : longParts(json, '\n')
 
@@ -180,7 +179,6 @@ export function wantsPretty({ url = '', headers }: IncomingMessage): boolean {
   return agent !== undefined && prettyAgents.test(agent)
 }
 
-/** For people. */
 const indented = (json: string): string => toJson(parseStored(json), { indent: 2 })
 
 export function sendText(

@@ -34,7 +34,7 @@ export class Warnings {
   }
 }
 
-/** As Go's http header quoting: printable ASCII stays, the rest must not break the header. */
+/** Quotes as Go does: printable ASCII stays, the rest must not break the header. */
 const quote = (text: string): string =>
   text
     .replace(/[\\"]/g, '\\$&')

@@ -101,7 +101,7 @@ export function tableEncoder(
   })
 }
 
-/** Nothing but a revision, in the shape of the kind. */
+/** Returns an object of the kind with a revision alone. */
 function emptyObject(
   { group, schema, custom, subresources }: ResourceDefinition,
   record: Bookmark,

@@ -24,7 +24,7 @@ export interface WatchdogOptions {
 /** From here on it is a hold: no other request was served in this time. */
 const holdMs = 1_000
 const tickMs = 250
-/** After this without a request nothing is looked at. */
+/** Nothing is looked at after so long without a request. */
 const restMs = 1_000
 /** /livez reports a hold for so long. */
 const reportedMs = 10_000

@@ -26,7 +26,7 @@ type Labels = Readonly<Record<string, string>>
 /** Returns whether the resource exists. Without this check clients could invent an unlimited number of labels. */
 export type IsServed = (attributes: Attributes, version: string) => boolean
 
-/** As they are shown; what is called otherwise, with a method of its own making, is not counted. */
+/** Maps verbs to their names in metrics. Requests with other methods are not counted. */
 const verbs: ReadonlyMap<string, string> = new Map([
   ...['get', 'head', 'list', 'options', 'patch', 'post', 'put', 'watch'].map(
     (verb) => [verb, verb.toUpperCase()] as const,

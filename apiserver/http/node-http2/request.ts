@@ -18,7 +18,7 @@ export class NodeHttp2Request extends Http2ServerRequest {
   }
 }
 
-/** Without pseudo-headers, but with `:authority` as `host`. */
+/** Returns headers without pseudo-headers, but with `:authority` as `host`. */
 function plainHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const plain: IncomingHttpHeaders = {}
   for (const name in headers) if (!name.startsWith(':')) plain[name] = headers[name]

@@ -38,6 +38,6 @@ const hooks = [
 
 const all = (names: readonly string[]): HealthChecks => Object.fromEntries(names.map((name) => [name, ok]))
 
-/** In upstream's names and order, for people and scripts that look for one. */
+/** Lists checks by upstream's names, in its order, for people and scripts that look for one. */
 export const livezChecks = all(['ping', 'log', 'loopback-serving-certificate', 'etcd', ...hooks])
 export const readyzChecks = all(['ping', 'log', 'etcd', 'etcd-readiness', 'informer-sync', ...hooks, 'shutdown'])

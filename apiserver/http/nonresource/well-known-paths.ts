@@ -17,7 +17,7 @@ import { tokenIssuerRoutes } from './token-issuer-routes.ts'
 import { versionRoute } from './version-route.ts'
 import { zpages } from './zpages.ts'
 
-/** As the root lists them. */
+/** The root lists these paths, in this order. */
 const listed = [
   '/.well-known/openid-configuration',
   '/flagz',
@@ -34,7 +34,7 @@ const listed = [
   ...pathsOf('readyz', readyzChecks),
 ]
 
-/** As a real server's flags are called. */
+/** Returns flags by their names in a real server. */
 const flagsOf = ({ host, port, serviceCidr, featureGates, corsAllowedOrigins = [] }: ApiServerConfig) => ({
   'bind-address': host,
   'cors-allowed-origins': corsAllowedOrigins,

@@ -61,7 +61,7 @@ export const versionTag = (group: string, version: string): string => `${groupTa
 export const idPart = (group: string, version: string): string => capital(groupTag(group)) + capital(joined(version))
 export const groupPrefix = (group: string): string => (group === '' ? '/api' : `/apis/${group}`)
 
-/** With its article, as upstream guesses it: `a Pod`, `an Ingress`, `Endpoints`. */
+/** Returns the kind with the article that upstream guesses: `a Pod`, `an Ingress`, `Endpoints`. */
 function one(kind: string): string {
   if (/[^s]s$/.test(kind)) return kind
   return `${/^[aeiou]/i.test(kind) ? 'an' : 'a'} ${kind}`

@@ -12,7 +12,7 @@ type Published = OpenApiSchema & { [key in (typeof UNKNOWN)[number]]?: unknown }
 export const swaggerSchemas = (schemas: Record<string, OpenApiSchema>): Record<string, object> =>
   mapValues(schemas, (schema) => (isOpen(schema) ? openObject(schema) : swaggerSchema(schema)))
 
-/** Not even what every object has: kubectl would refuse all other fields as unknown. */
+/** Leaves out even what every object has: kubectl would refuse all other fields as unknown. */
 function openObject(schema: OpenApiSchema): object {
   const kept = Object.entries(schema).filter(([key]) => OF_KIND.includes(key))
   return { type: 'object', ...Object.fromEntries(kept) }

@@ -66,7 +66,7 @@ type Explain = (error: Error) => Error
 interface Extended {
   api: ApiContext
   plugins: readonly NamedPlugin[]
-  /** As an administrator. */
+  /** Returns a client of an administrator. */
   client(): Client
 }
 
@@ -150,7 +150,7 @@ function contained(plugin: unknown): unknown {
   })
 }
 
-/** Without a scope of its own, with what `fastify-plugin` has noted on it. */
+/** Gives the plugin no scope of its own, and what `fastify-plugin` has noted on it. */
 const atRoot = (begins: FastifyPluginAsync, { name, plugin }: NamedPlugin): FastifyPluginAsync =>
   Object.assign(begins, plugin, {
     [Symbol.for('skip-override')]: true,
@@ -167,7 +167,7 @@ function explained(error: Error & { code?: string }, { name, file }: NamedPlugin
 const taken = (name: string, method: string, url: string): Error =>
   pluginError(name, `adds a route that exists already: ${method} ${url}`)
 
-/** As the router compares them. */
+/** Returns a route as the router compares it. */
 const routeKey = (method: string, url: string): string =>
   `${method} ${url.replace(/:[^/]+/g, ':').replace(/(.)\/$/, '$1')}`
 

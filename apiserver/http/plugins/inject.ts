@@ -28,7 +28,7 @@ export async function inject(
   return { statusCode, headers, body, rawBody: rawPayload, json }
 }
 
-/** With the group that all users of their kind have. */
+/** Adds the group that all users of the kind have. */
 function userOf({ name, groups }: Pick<User, 'name' | 'groups'>): User {
   return name === anonymousUser.name ? anonymousUser : actingAs({ name, groups, extra: {} }, [])
 }

@@ -81,7 +81,7 @@ function withLine(error: unknown, file: string): unknown {
 /** `@scope/name/file` → `@scope/name`. */
 const packageOf = (specifier: string): string => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
 
-/** As an `import` in a file of the folder. */
+/** Imports as a file of the folder would. */
 async function importFrom(folder: string, specifier: string): Promise<Record<string, unknown>> {
   const parentURL = pathToFileURL(join(folder, 'kubestage.yaml')).href
   const hooks = registerHooks({

@@ -11,7 +11,6 @@ export function pluginError(name: string, what: string, cause?: unknown, file?: 
   return error
 }
 
-/** In one line. */
 function messageOf(cause: unknown): string {
   const text = cause instanceof Error ? cause.message || cause.name : String(cause)
   return text.replace(/\s*\n\s*/g, ' ').trim()

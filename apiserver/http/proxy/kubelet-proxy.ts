@@ -158,7 +158,7 @@ function read(agent: Agent, node: Node, { path, onClose }: Asked): Promise<Incom
   })
 }
 
-/** As a real server answers: an error without a reason. */
+/** Answers as a real server does, by an error without a reason. */
 const unanswered = (url: string, error: Error): StatusError =>
   new StatusError({ code: 500, message: `Get ${JSON.stringify(url)}: ${requestError(error, url)}` })
 
@@ -185,7 +185,7 @@ export async function errorOf(answer: IncomingMessage): Promise<string | StatusE
   return text
 }
 
-/** What the kubelet says is wrong, as the server's own answer. */
+/** Turns the kubelet's refusal into an answer of the server. */
 async function refusalOf(answer: IncomingMessage): Promise<StatusError> {
   const text = await errorOf(answer)
   if (text instanceof StatusError) return text

@@ -40,7 +40,6 @@ const handlers: Record<Verb, Handler> = {
   watch,
 }
 
-/** What a path names. */
 type Shape = 'collection' | 'object' | 'subresource' | 'watch'
 
 type Verbs = Readonly<Record<string, Verb>>

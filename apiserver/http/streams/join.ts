@@ -48,7 +48,7 @@ export function joinTo(
   })
 }
 
-/** As a real server answers: an error without a reason. */
+/** Answers as a real server does, by an error without a reason. */
 function passOn(refusal: Refusal, exchange: Exchange): void {
   if ('unreachable' in refusal)
     throw new StatusError({ code: 500, message: `error dialing backend: ${refusal.unreachable}` })

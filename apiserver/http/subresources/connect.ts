@@ -43,9 +43,9 @@ function portsIn(query: Query): number[] {
 }
 
 interface Connection {
-  /** At the kubelet. */
+  /** Returns the path of the kubelet. */
   path(pod: Pod, query: Query): string
-  /** As admission is told. */
+  /** Returns the options that admission sees. */
   options(query: Query): { kind: string }
   /** Whether a refusal is told within the WebSocket to clients that know how. */
   translates?: boolean
@@ -101,7 +101,7 @@ const pathOf = (pod: Pod, query: Query): string =>
 
 const execOptions = (query: Query) => ({ ...streams(query), command: query.getAll('command') })
 
-/** As PodExecOptions and PodAttachOptions say it: what is not wanted is not said. */
+/** Returns the streams as PodExecOptions and PodAttachOptions have them, which leave out what is not wanted. */
 function streams(query: Query): object {
   const { input, output, error, tty } = wantedStreams(query)
   const container = query.get('container')

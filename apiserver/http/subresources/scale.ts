@@ -125,7 +125,7 @@ export const patchScale: WriteHandler = async (api, context) => {
 const applyScale: WriteHandler = (api, context) =>
   (context.definition.custom ? applyCustomScale : applyWorkloadScale)(api, context)
 
-/** As any apply, but of the view; managedFields are kept on the object itself. */
+/** Applies to the view of an object, and keeps managedFields on the object itself. */
 const applyWorkloadScale: WriteHandler = async (api, context) => {
   const { exchange } = context
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })

@@ -133,7 +133,7 @@ function lifetime(
 
 const referenceTo = ({ metadata: { name = '', uid } }: KubeObject): Reference => ({ name, uid })
 
-/** What the token dies with. */
+/** Returns the object that the token is bound to: it ends with it. */
 function boundTo(
   { spec: { boundObjectRef } }: TokenRequest,
   { namespace, name, lookup }: { namespace: string; name: string; lookup: Lookup },

@@ -68,7 +68,7 @@ export const nodeMetrics = ({ name, labels }: ObjectMeta, measured: Usage, nowMs
   usage: usage(measured),
 })
 
-/** As metrics-server writes them. */
+/** Writes amounts as metrics-server does. */
 const usage = ({ cpuNanoCores, memoryBytes }: Pick<Usage, 'cpuNanoCores' | 'memoryBytes'>) => ({
   cpu: `${cpuNanoCores}n`,
   memory: `${Math.ceil(memoryBytes / 1024)}Ki`,

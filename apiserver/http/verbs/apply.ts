@@ -102,7 +102,7 @@ async function readYaml(text: string, maxValues: number): ReturnType<typeof pars
   }
 }
 
-/** In Go's words: `apps/v1, Kind=Deployment`, and `/v1, Kind=Pod` in the core group. */
+/** Prints a type as Go does: `apps/v1, Kind=Deployment`, and `/v1, Kind=Pod` in the core group. */
 function typeOf({ apiVersion, kind }: { apiVersion?: unknown; kind?: unknown }): string {
   const version = typeof apiVersion === 'string' ? apiVersion : ''
   return `${version.includes('/') ? version : `/${version}`}, Kind=${typeof kind === 'string' ? kind : ''}`

@@ -100,7 +100,7 @@ function subjectErrors(object: AccessReview): FieldErrors {
   return errors
 }
 
-/** As a real server prints it in messages. */
+/** Returns a path as a real server prints it in messages. */
 const goPath = ({ path = '', verb = '' }: { path?: string; verb?: string }) => ({ Path: path, Verb: verb })
 
 function validateSelectors({ spec: { resourceAttributes = {} } }: AccessReview, errors: FieldErrors): void {
@@ -211,7 +211,7 @@ function attributesOf({ spec }: AccessReview, user: User): Attributes {
   return { user, verb, path: '', resource: requested }
 }
 
-/** As it would stand in a URL; what fields cannot be asked for is left out, and the answer is the stricter one. */
+/** Returns the selector as a URL has it. Requirements of other fields are left out, which makes the answer stricter. */
 function selectorText({ rawSelector, requirements = [] }: SelectorAttributes = {}): string | undefined {
   if (rawSelector) return rawSelector
   const terms = requirements.flatMap(({ key, operator, values = [] }) =>

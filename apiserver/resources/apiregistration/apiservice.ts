@@ -74,7 +74,6 @@ function validate({ spec }: APIService, errors: FieldErrors): void {
   validateServer(spec, errors)
 }
 
-/** Where it is served, and how the caller makes sure of that. */
 function validateServer(spec: APIService['spec'], errors: FieldErrors): void {
   const { service, caBundle = '', insecureSkipTLSVerify = false } = spec ?? {}
   const bytes = Buffer.from(caBundle, 'base64').length

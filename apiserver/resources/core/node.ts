@@ -162,7 +162,7 @@ function validateAddresses(addresses: readonly { type: string; address: string }
   }
 }
 
-/** As upstream's conversion: `podCIDR`, of older clients, is the first of `podCIDRs`. */
+/** Makes `podCIDR`, of older clients, the first of `podCIDRs`, as upstream's conversion does. */
 function alignNetworks(spec: NonNullable<Node['spec']>): void {
   if (spec.podCIDR && spec.podCIDR !== spec.podCIDRs?.[0]) spec.podCIDRs = [spec.podCIDR]
   if (spec.podCIDRs?.[0]) spec.podCIDR = spec.podCIDRs[0]

@@ -29,7 +29,7 @@ const nameAndAge = {
   ],
 }
 
-/** One device, unless another number is asked for. */
+/** Asks for one device, unless another number is given. */
 function defaultRequests(devices: DeviceClaim | undefined): void {
   for (const { exactly, firstAvailable = [] } of devices?.requests ?? []) {
     for (const request of [...(exactly ? [exactly] : []), ...firstAvailable]) {

@@ -95,7 +95,6 @@ interface Parts extends EtcdStorageOptions {
   state: StoreState
 }
 
-/** What a write is about. */
 interface Target {
   key: string
   /** The key in etcd. */
@@ -381,7 +380,7 @@ class EtcdStorage implements Storage {
     this.#waiters.reached(revision)
   }
 
-  /** After so long a cut that etcd has forgotten what happened meanwhile. */
+  /** Runs after a cut so long that etcd has forgotten what happened meanwhile. */
   async #loadAgain(): Promise<number> {
     const { entries, revision } = await readRange(this.#client, this.#prefix, {
       range: rangeOf(this.#prefix),

@@ -223,7 +223,7 @@ class MemberStorage implements Storage {
     return new StorageUnavailableError(this.#trouble ?? `${this.#place} does not answer; try again`)
   }
 
-  /** One timer for all writes: a holder that does not answer one of them is connected to again. */
+  /** Is one timer for all writes. If the holder does not answer one of them, the member connects again. */
   #nextCheck(): Timer {
     const check = (): void => {
       const now = this.#clock.monotonic()

@@ -63,7 +63,7 @@ export function releaseWhereFull(storageFile: string): void {
   }
 }
 
-/** In pieces: memory of that size would be kept for long. */
+/** Writes in pieces: memory of that size would be kept for long. */
 function fill(file: string, bytes: number): void {
   const piece = Buffer.alloc(64 * 1024)
   const fd = openSync(file, 'w', 0o600)

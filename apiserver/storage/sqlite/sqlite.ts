@@ -143,7 +143,7 @@ class SqliteStorage implements Storage {
     this.#compactFile()
   }
 
-  /** What is on its way arrives first. */
+  /** Resolves when the writes under way have arrived. */
   async close(): Promise<void> {
     if (this.#closed) return this.#closed.promise
     this.#closed = Promise.withResolvers()
@@ -241,7 +241,7 @@ class SqliteStorage implements Storage {
     this.#giveUp(isFull ? new StorageFullError(message) : new ConfigError(message))
   }
 
-  /** One look for all that ask meanwhile. */
+  /** Looks once for all that ask meanwhile. */
   #lookForRoom(): Promise<void> {
     if (!this.#look) {
       this.#look = Promise.withResolvers()

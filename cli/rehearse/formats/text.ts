@@ -4,7 +4,6 @@ import { cells, columns } from './shown.ts'
 import { ToldOnce } from './told-once.ts'
 
 type Paint = (style: Parameters<typeof styleText>[0], text: string) => string
-/** On a terminal. */
 const painted: Paint = (style, text) => styleText(style, text, { stream: process.stdout })
 
 /** A table for each workload, and what to do about it. */
@@ -55,7 +54,7 @@ function colour(findings: readonly Finding[], line: string): string {
   return findings.length ? painted('yellow', line) : line
 }
 
-/** What is bad, each once, with the ways in which it was seen. */
+/** Lists each fault once, with the ways in which it was seen. */
 function summary(workload: WorkloadReport): string[] {
   if (diesWell(workload)) return workload.rehearsals.length > 0 ? [`${painted('green', '✓')} dies well`] : []
   const kinds = new Map<string, { first: Finding; seenIn: string[] }>()

@@ -17,7 +17,7 @@ export interface Load {
 }
 
 const betweenMs = 50
-/** As fast as a machine that does other things as well can go. */
+/** A machine that does other things as well can go so fast. */
 const leastBetweenMs = 5
 const mostAtOnce = 16
 /** Is a time of the machine. */

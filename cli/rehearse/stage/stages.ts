@@ -65,7 +65,6 @@ export async function openStages(options: StagesOptions): Promise<Stages> {
 
 interface Open {
   stage: Stage
-  /** In order. */
   stop(): Promise<void>
   kill(): Promise<void>
 }

@@ -14,7 +14,7 @@ export interface SpdyRemoteOptions {
 }
 
 const openTimeoutMs = 30_000
-/** For the client to read the last word, and to close its side. */
+/** Gives the client time to read the last word, and to close its side. */
 const lingerMs = 30_000
 
 /**

@@ -65,7 +65,7 @@ function repositoryOf(image: string): string {
   return `${domain}/${repository}`
 }
 
-/** As the pod has it: patterns are compared with the name as it is written. */
+/** Keeps the name as the pod writes it: patterns are compared with that. */
 const withoutTag = (image: string): string => image.replace(/@.*$/, '').replace(/:[^/]*$/, '')
 
 const matches = (pattern: string, name: string): boolean =>

@@ -151,7 +151,7 @@ export class ImageGarbageCollector {
   }
 }
 
-/** As upstream joins errors: each once, in brackets if there are several. */
+/** Joins errors as upstream does: each once, in brackets if there are several. */
 function joined(failures: readonly string[]): string {
   const all = [...new Set(failures)]
   return all.length === 1 ? (all[0] ?? '') : `[${all.join(', ')}]`

@@ -14,7 +14,7 @@ export interface WatchOptions {
 /** Upstream: genericPlegRelistPeriod, eventedPlegRelistPeriod. */
 const pollMs = 1_000
 const relistMs = 300_000
-/** What was just asked for is seen sooner. */
+/** Looks sooner after a request. */
 const soonMs = 100
 const soonForMs = 3_000
 const retryMs = 1_000

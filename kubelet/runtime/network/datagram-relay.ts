@@ -14,11 +14,11 @@ export interface DatagramRelay extends Served {
   keepOnly(places: readonly NetworkPlace[]): void
 }
 
-/** As long as the kernel remembers an exchange of datagrams. */
+/** The kernel remembers an exchange of datagrams for as long. */
 const IDLE_MS = 30_000
 /** Each client has a socket; a datagram of one more is lost. */
 const MAX_CLIENTS = 256
-/** What comes before the socket is there waits for it; more is lost. */
+/** Bounds the datagrams that wait until the socket is open; more are lost. */
 const MAX_WAITING = 16
 
 /** Takes datagrams at a port of this machine, and passes on each client's by a socket in the network of a node. */

@@ -105,7 +105,7 @@ export const parseFractions = (text: string): unknown =>
 /** Parses the text of an object that the API server stores, and keeps large integers exact. */
 export const parseStored = (text: string): unknown => (met ? parseExact(text) : JSON.parse(text))
 
-/** For text that is stored without having been parsed: from a file, or a snapshot. */
+/** Takes text that is stored without having been parsed: from a file, or a snapshot. */
 export function noteStored(text: string): void {
   met ||= mayBeLarge(text)
 }

@@ -13,7 +13,6 @@ const buffer = new FrameBuffer()
 export interface OutboxEvents {
   /** The answer of a stream is complete. */
   complete(stream: ServerStream): void
-  /** Nothing is left to send. */
   idle(): void
   /** The connection cannot go on. */
   fail(error: ConnectionError): void

@@ -10,7 +10,6 @@ import { validateNotNegative } from '../../parts/messages.ts'
 
 type Status = NonNullable<Job['status']>
 
-/** What the rules ask of a job. */
 interface State {
   spec: Job['spec']
   status: Status

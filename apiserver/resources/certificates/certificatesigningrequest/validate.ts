@@ -39,7 +39,7 @@ const BLOCK = /-----BEGIN ([^-]+)-----[\s\S]*?-----END \1-----/g
 const blocksOf = (data: string): string[] =>
   [...Buffer.from(data, 'base64').toString('latin1').matchAll(BLOCK)].map(([, type]) => type ?? '')
 
-/** In the words of Go's crypto packages, by the kind of the key. */
+/** Holds the words of Go's crypto packages, by the kind of the key. */
 const wrongSignature: Record<string, string> = {
   ec: 'x509: ECDSA verification failure',
   rsa: 'crypto/rsa: verification error',

@@ -129,7 +129,7 @@ function initReason({ state }: ContainerStatus, index: number, total: number): s
 const ended = ({ reason, signal, exitCode }: { reason?: string; signal?: number; exitCode: number }): string =>
   reason || (signal ? `Signal:${signal}` : `ExitCode:${exitCode}`)
 
-/** From the last container to the first, so that the first one that is not well gives its name. */
+/** Looks from the last container to the first, so that the first one that is not well gives its name. */
 function mainReason(
   containers: ContainerStatus[],
   fallback: string,

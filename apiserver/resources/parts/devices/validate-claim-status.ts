@@ -150,7 +150,7 @@ function validateShare(id: string | undefined, path: string, errors: FieldErrors
   errors.push(invalid(path, id, isOther ? notNormalized : `error validating uid: ${problem}`))
 }
 
-/** As messages print it: the share comes last where there is one. */
+/** Prints a device as messages do: its share, if any, comes last. */
 const idOf = ({ driver, pool, device, shareID }: Result | DeviceStatus): string =>
   [driver, pool, device, ...(shareID === undefined ? [] : [shareID])].join('/')
 

@@ -225,7 +225,7 @@ function validateAttribute(attribute: Attribute, path: string, errors: FieldErro
   errors.push(invalid(path, set === 0 ? '' : shownAttribute(attribute), 'exactly one value must be specified'))
 }
 
-/** As Go prints its own struct. */
+/** Returns the attribute as Go prints its own struct. */
 const shownAttribute = ({ int, bool, string, version }: Attribute): object => ({
   IntValue: int ?? null,
   BoolValue: bool ?? null,

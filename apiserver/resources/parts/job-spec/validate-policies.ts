@@ -13,7 +13,7 @@ const MAX_VALUES = 255
 const actions = ['Count', 'FailIndex', 'FailJob', 'Ignore']
 const operators = ['In', 'NotIn']
 const statuses = ['False', 'True', 'Unknown']
-/** As Go prints a list of strings. */
+/** Prints a list of strings as Go does. */
 const valid = (values: string[]): string => `valid values: [${values.map((value) => JSON.stringify(value)).join(' ')}]`
 
 function chosen(value: string | undefined, supported: string[], field: string, errors: FieldErrors): void {

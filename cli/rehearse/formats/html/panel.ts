@@ -49,7 +49,7 @@ function Drawn({ pod, death, loads }: { pod: PodStory; death: Death; loads: read
   return h('div', { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'Picture of the end' }, of)
 }
 
-/** The same that the tables of other formats have. */
+/** Shows what the tables of other formats have. */
 function Facts({ rehearsal }: { rehearsal: Rehearsal }): JSX.Element {
   const texts = cellTexts(rehearsal).map((text, index) => [columnNames[index]?.toLowerCase() ?? '', text] as const)
   const cut = rehearsal.requests?.cut
@@ -66,7 +66,7 @@ function Facts({ rehearsal }: { rehearsal: Rehearsal }): JSX.Element {
   )
 }
 
-/** What a view of a record is given; undefined where the kubelet wrote no Termination. */
+/** Returns what a view of a record takes; undefined where the kubelet wrote no Termination. */
 function storyOf({ termination, pod }: Seen): { pod: PodStory; death: Death } | undefined {
   if (!termination) return undefined
   const { podUID = '', podName = '', nodeName = '', metadata } = termination

@@ -63,7 +63,7 @@ const wayOf = ({ status, rehearsal }: Cell): EarlierWay | undefined =>
     says: plain(status === 'doubt' ? statuses.doubt.words : verdictOf(rehearsal)),
   }
 
-/** In UTC, so that the same reports give the same page everywhere. */
+/** Returns a time in UTC, so that the same reports give the same page everywhere. */
 export const timeWords = (ms: number): string => {
   const time = new Date(ms)
   return Number.isNaN(time.getTime()) ? '' : `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`

@@ -5,7 +5,6 @@ import type { Container } from './container.ts'
 export interface LayerUse {
   bytes: number
   inodes: number
-  /** Nothing more can be written. */
   isFull: boolean
 }
 

@@ -134,7 +134,7 @@ export class Sandboxes {
   pauseHasFailed(id: string, why: string): void {
     if (this.#sandboxes.has(id)) this.#pause(id).reject(new StartError(startFailure(why)))
   }
-  /** Without it the pod's processes are gone, and no others can be started. */
+  /** Ends the sandbox: without the pause process those of the pod are gone, and no others can be started. */
   pauseHasExited(id: string): void {
     const sandbox = this.#sandboxes.get(id)
     if (sandbox) this.#pause(id).reject(new StartError(startFailure('the pod has no process 1')))

@@ -64,7 +64,7 @@ export class PortOwners {
     return holder
   }
 
-  /** With the pod, if it is one's. */
+  /** Adds the pod that the process belongs to, if any. */
   #named(holder: PortHolder): PortHolder {
     const mark = holder.pid === undefined ? undefined : markerOf(holder.pid)
     if (mark === undefined) return holder

@@ -111,7 +111,7 @@ interface Pipes {
   events: number
 }
 
-/** Undefined while no shim reads. */
+/** Returns undefined while no shim reads. */
 function openPipes(root: string): Pipes | undefined {
   let requests: number | undefined
   try {
