@@ -180,7 +180,7 @@ interface Change {
   done: string
 }
 
-/** Changes the running cluster, if there is one; and the file if that is wanted, or if no cluster runs. */
+/** Changes the running cluster, if there is one, and the config file if that is wanted. */
 async function change(request: Request, { question, edits, done }: Change): Promise<number> {
   const { save, config } = request.values
   const running = await runningImages(request)

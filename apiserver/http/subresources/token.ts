@@ -133,7 +133,7 @@ function lifetime(
 
 const referenceTo = ({ metadata: { name = '', uid } }: KubeObject): Reference => ({ name, uid })
 
-/** Returns the object that the token is bound to: it ends with it. */
+/** Returns the object that the token is bound to, with which it ends. */
 function boundTo(
   { spec: { boundObjectRef } }: TokenRequest,
   { namespace, name, lookup }: { namespace: string; name: string; lookup: Lookup },
