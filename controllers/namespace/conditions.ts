@@ -1,23 +1,16 @@
 import { toTime } from '../../shared/clock/timestamp.ts'
+import type { Condition } from '../workloads/conditions.ts'
 import type { RemainingContent } from './content.ts'
-
-export interface NamespaceCondition {
-  type: string
-  status: string
-  reason?: string
-  message?: string
-  lastTransitionTime?: string
-}
 
 /**
  * The conditions of a terminating namespace, in upstream's words; those already there keep their time while they say
  * the same.
  */
 export function terminatingConditions(
-  current: readonly NamespaceCondition[],
+  current: readonly Condition[],
   remaining: RemainingContent,
   nowMs: number,
-): NamespaceCondition[] {
+): Condition[] {
   return wanted(remaining).map((condition) => {
     const old = current.find(({ type }) => type === condition.type)
     const unchanged =
@@ -26,7 +19,7 @@ export function terminatingConditions(
   })
 }
 
-function wanted({ resources, finalizers, errors }: RemainingContent): NamespaceCondition[] {
+function wanted({ resources, finalizers, errors }: RemainingContent): Condition[] {
   const instances = (counts: Map<string, number>, joint: string): string =>
     [...counts]
       .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -67,5 +60,5 @@ interface Words {
   reason: string
   message: string
 }
-const condition = (type: string, { ok, problem }: { ok: Words; problem?: Words | false }): NamespaceCondition =>
+const condition = (type: string, { ok, problem }: { ok: Words; problem?: Words | false }): Condition =>
   problem ? { type, status: 'True', ...problem } : { type, status: 'False', ...ok }

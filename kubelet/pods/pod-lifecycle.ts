@@ -1,28 +1,21 @@
-import type { LostRequests } from '../../shared/api/termination.ts'
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
-import type { Client } from '../../shared/client/client.ts'
-import type { Clock } from '../../shared/clock/clock.ts'
 import { withinLimit } from '../../shared/clock/within-limit.ts'
-import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import type { ActionHandler } from '../actions/action.ts'
 import { createHookRunner, type HookRunner } from '../actions/hook-runner.ts'
 import { ContainerStarter } from '../containers/container-starter.ts'
-import { ContainerSurroundings } from '../containers/container-surroundings.ts'
+import { ContainerSurroundings, type ContainerSurroundingsOptions } from '../containers/container-surroundings.ts'
 import { ImagePuller } from '../containers/image-puller.ts'
 import { PortConflicts } from '../containers/port-conflicts.ts'
 import { PullSecrets } from '../containers/pull-secrets.ts'
 import { containerLimits, podLimits } from '../containers/resource-limits.ts'
 import { createRestartBackoff, type RestartBackoff, type RestartBackoffOptions } from '../containers/restart-backoff.ts'
 import { createTerminationMessages } from '../containers/termination-message.ts'
-import { PodEndings } from '../ending/pod-endings.ts'
+import { PodEndings, type PodEndingsOptions } from '../ending/pod-endings.ts'
 import { createSyncTerminatedPod } from '../ending/sync-terminated-pod.ts'
 import { createSyncTerminatingPod } from '../ending/sync-terminating-pod.ts'
-import type { EventRecorder } from '../events/event-recorder.ts'
-import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts'
-import type { MachineFacts } from '../node/machine.ts'
 import type { ProbeResult, ProbeType } from '../pod/probe-types.ts'
 import { Prober } from '../prober/prober.ts'
-import type { ContainerRuntime, PodLimits } from '../runtime/container-runtime.ts'
+import type { PodLimits } from '../runtime/container-runtime.ts'
 import { createRuntimeCache, type RuntimeCache } from '../runtime/runtime-cache.ts'
 import { isUp, type RuntimePod } from '../runtime/runtime-pod.ts'
 import { nextRestartCount } from '../status/container-statuses.ts'
@@ -37,24 +30,10 @@ import { PodResizes, type Shortage } from './pod-resizes.ts'
 import { PodSync } from './pod-sync.ts'
 import { PodWorkers } from './pod-workers.ts'
 
-export interface PodLifecycleOptions {
-  client: Client
-  clock: Clock
-  events: EventRecorder
-  metrics: KubeletMetrics
-  runtime: ContainerRuntime
+export interface PodLifecycleOptions extends ContainerSurroundingsOptions, Omit<PodEndingsOptions, 'cache' | 'hooks'> {
   actions: ActionHandler
-  machine: MachineFacts
-  nodeName: string
-  nodeIP: string
-  /** The URL at which containers find the API server; by default the address of its service. */
-  apiServer?: URL
-  rootDir: string
-  /** Volumes, and files for last words, are made. */
-  podFiles: boolean
   /** Reports only the last of several statuses in quick succession, and records no end. Off by default. */
   brief?: boolean
-  featureGates: FeatureGates
   /** A DELETE that leaves less time also shortens a kill that has begun. */
   shortenRunningKills: boolean
   random?(): number
@@ -64,10 +43,6 @@ export interface PodLifecycleOptions {
   podPidsLimit?: number
   /** Says why no pod can start that needs an address of its own. */
   networkProblem(): string | undefined
-  /** Returns the address of the cluster's DNS; by default there is none. */
-  dnsServer?(): string | undefined
-  /** Resolves to the connections that Services lost at a pod that has ended; default: none is counted. */
-  lostAt?(pod: Pod): Promise<LostRequests[]>
   /** The newest object known of a pod. */
   latest(pod: Pod): Pod | undefined
   /** Keeps what a running pod asks for now, if the node has it. */
@@ -76,10 +51,7 @@ export interface PodLifecycleOptions {
   crashLoopBackOff?: RestartBackoffOptions
   /** Runs when nothing of the pod is left on the node. */
   onOver(podUid: string): void
-  info(fields: object, message: string): void
   warn(error: unknown, what: string, pod?: Pod): void
-  /** A pod that validation should have refused. */
-  malformed(what: string, pod: Pod): void
 }
 
 /** Limits how long the last records are written when the kubelet stops. */

@@ -1,34 +1,25 @@
 import { isTerminalPhase } from '../../shared/api/pods/pod-phase.ts'
 import type { ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
 import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
-import type { FeatureGates } from '../../shared/config/feature-gates.ts'
 import { sidecars } from '../pod/container-kinds.ts'
 import { isStatic } from '../pod/static-pod.ts'
-import { type RuntimePod, sandboxHolds } from '../runtime/runtime-pod.ts'
+import { sandboxHolds } from '../runtime/runtime-pod.ts'
 import { KUBELET_CONDITIONS, kubeletConditions, withTimes } from './conditions.ts'
 import {
   appContainerStatuses,
+  type ContainerStatusInput,
   ephemeralContainerStatuses,
   initContainerStatuses,
-  type ProbeResults,
 } from './container-statuses.ts'
 import { podPhase } from './phase.ts'
 import { sumOf, sumOfResources } from './pod-resources.ts'
-import type { WaitingReason } from './reason-cache.ts'
 import type { ResizeView } from './resize-view.ts'
 
-export interface PodStatusInput {
-  pod: Pod
-  runtime: RuntimePod
-  /** The last status that the kubelet wrote; before it wrote one, the API's. */
-  previous: PodStatus
+export interface PodStatusInput extends ContainerStatusInput {
   nowMs: number
   hostIP: string
   podIsTerminal: boolean
-  waiting(container: string): WaitingReason | undefined
-  probes: ProbeResults
   resizes: ResizeView
-  featureGates: FeatureGates
 }
 
 const DEADLINE = {
