@@ -22,11 +22,7 @@ interface Row {
 }
 
 /** Describes the output of `kubestage load -o json`. */
-export interface LoadReport extends Row {
-  target: string
-  namespace: string
-  seconds: number
-  notSent: number
+export interface LoadReport extends Row, Omit<Run, 'tally'> {
   /** Sorted by lost requests, most first. The row without a name has the requests sent while clients knew no pod. */
   pods: (Row & { name: string; uid: string })[]
 }

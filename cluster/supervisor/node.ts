@@ -39,6 +39,7 @@ export interface NodeOptions extends KubeletSettings {
 
 export interface RunningNode {
   name: string
+  /** Process ID of the current kubelet; undefined if the node has no process of its own. */
   kubeletPid(): number | undefined
   stop(): Promise<void>
   kill(): Promise<void>

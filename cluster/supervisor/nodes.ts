@@ -12,7 +12,7 @@ import type { ClusterSettings } from '../settings.ts'
 import type { StateDirectory } from '../state-directory.ts'
 import { Child } from './child.ts'
 import { kubeletPidFile, kubeletSpec } from './child-specs.ts'
-import { readyTimeoutMs, startNode, stopMs } from './node.ts'
+import { type RunningNode, readyTimeoutMs, startNode, stopMs } from './node.ts'
 import { nodeIsReady } from './node-ready.ts'
 import { areTakenOver, killed, type PodsFate } from './pods-fate.ts'
 
@@ -49,14 +49,6 @@ export interface NodesOptions {
   simulatedApi?: boolean
 }
 
-interface StartedNode {
-  name: string
-  stop(): Promise<void>
-  kill(): Promise<void>
-  /** Process ID of the current kubelet; undefined if the node has no process of its own. */
-  kubeletPid(): number | undefined
-}
-
 const pidFileOf = ({ place }: RealNode): string => kubeletPidFile(place)
 
 /**
@@ -66,7 +58,7 @@ const pidFileOf = ({ place }: RealNode): string => kubeletPidFile(place)
 export class Nodes {
   readonly #kubelets: readonly (RealNode & { kubelet: Child })[]
   readonly #fate: PodsFate
-  #started: StartedNode[] = []
+  #started: RunningNode[] = []
 
   constructor(real: readonly RealNode[], fate = killed) {
     this.#fate = fate
@@ -125,7 +117,7 @@ export class Nodes {
 async function startReal(
   { name, place, kubelet, isFirst, fate }: RealNode & { kubelet: Child; isFirst: boolean; fate: PodsFate },
   options: NodesOptions,
-): Promise<StartedNode> {
+): Promise<RunningNode> {
   const { state, settings, urls, clock, timeOriginMs, client, onTrouble, onKubelet } = options
   const pki = place.pki === state.pki ? options.pki : ownPki({ name, place }, options)
   // One port is for one kubelet.
@@ -159,7 +151,7 @@ function ownPki({ name, place }: RealNode, { state, settings, clock }: NodesOpti
 }
 
 /** A kubelet in this process; resolves when its node is ready. */
-async function startSimulated(name: string, options: NodesOptions): Promise<StartedNode> {
+async function startSimulated(name: string, options: NodesOptions): Promise<RunningNode> {
   const { state, settings, pki, client, clock, clusterClock, log, simulatedSteps, simulatedApi } = options
   const { values } = await resolveOptions(kubeletOptions, { args: [], env: {} })
   const rootDir = join(state.root, 'nodes', name, 'kubelet')

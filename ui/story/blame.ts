@@ -16,18 +16,11 @@ export interface Blame {
 /** Tolerance between the interval of a load and the end of a pod, which different clocks and processes report. */
 const slackMs = 1_000
 
-export interface Losses {
-  lost: number
-  cut: number
-  startMs: number
-  endMs: number
-}
-
 /** Returns the intervals in which requests were lost. */
 const badLoads = ({ loads }: Story): Load[] => loads.filter(({ lost, cut }) => lost + cut > 0)
 
 /** Sums up all lost requests; returns undefined if there were none. */
-export function lossesOf(story: Story): Losses | undefined {
+export function lossesOf(story: Story): LossRun | undefined {
   const [first, ...rest] = badLoads(story)
   if (!first) return undefined
   const { lost, cut, startMs, endMs } = first
@@ -58,7 +51,7 @@ export function lossRuns(story: Story): Map<string, LossRun[]> {
 }
 
 /** Returns for how many milliseconds requests were lost after no Service offered any of the blamed pods. */
-export function newsLagMs(blamed: readonly Blame[], { endMs }: Losses): number {
+export function newsLagMs(blamed: readonly Blame[], { endMs }: LossRun): number {
   const removed = blamed.flatMap(({ pod }) => pod?.endpointRemovedMs ?? [])
   return removed.length ? Math.max(endMs - Math.max(...removed), 0) : 0
 }

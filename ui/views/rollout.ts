@@ -1,6 +1,6 @@
 import { h, type JSX } from 'preact'
-import { blames, type Losses, lossesOf, newsLagMs } from '../story/blame.ts'
-import { lostWords } from '../story/losses.ts'
+import { blames, lossesOf, newsLagMs } from '../story/blame.ts'
+import { type LossRun, lostWords } from '../story/losses.ts'
 import type { PodStory, WorkloadCounts, WorkloadStory } from '../story/model.ts'
 import type { Story } from '../story/story.ts'
 import { dataTable } from './data-table.ts'
@@ -135,7 +135,7 @@ export function RolloutView(props: Props): JSX.Element {
   ])
 }
 
-function lostFacts({ startMs, endMs }: Losses, afterMs: number): string {
+function lostFacts({ startMs, endMs }: LossRun, afterMs: number): string {
   const when = `From ${clockOf(startMs)} to ${clockOf(endMs)} (${words(endMs - startMs)}).`
   const after =
     afterMs > 0

@@ -8,6 +8,14 @@ export interface Reference {
   uid?: string
 }
 
+export interface TokenSubject {
+  namespace: string
+  serviceaccount: Reference
+  pod?: Reference
+  secret?: Reference
+  node?: Reference
+}
+
 /** Holds the claims of a service account's token. Times are in seconds since 1970. */
 export interface Claims {
   aud: string[]
@@ -17,12 +25,7 @@ export interface Claims {
   iss: string
   jti: string
   sub: string
-  'kubernetes.io': {
-    namespace: string
-    serviceaccount: Reference
-    pod?: Reference
-    secret?: Reference
-    node?: Reference
+  'kubernetes.io': TokenSubject & {
     /** From then on its use is a reason for concern, though not for refusal. */
     warnafter?: number
   }

@@ -3,21 +3,13 @@ import type { ObjectMeta } from '../../../shared/api/types.ts'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import type { Lookup } from '../../kind/lookup.ts'
 import type { User } from '../../kind/user.ts'
-import { bearerOf, type Claims, type Reference } from './claims.ts'
+import { bearerOf, type Claims, type TokenSubject } from './claims.ts'
 import { isSignedBy, readClaims, signToken } from './json-web-token.ts'
 import { lastUsedLabel, legacyBearer, legacyIssuer } from './legacy-token.ts'
 import { type KeyPairSource, readSigningKey, type SigningKey } from './signing-key.ts'
 
 /** Audiences of tokens that are valid for the API, besides the issuer. */
 const knownAudiences = ['https://kubernetes.default.svc.cluster.local', 'https://kubernetes.default.svc']
-
-export interface TokenSubject {
-  namespace: string
-  serviceaccount: Reference
-  pod?: Reference
-  secret?: Reference
-  node?: Reference
-}
 
 export interface Authenticated {
   user: User

@@ -1,12 +1,8 @@
 import { badRequest, conflict, notFound } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject, Pod } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
-import type { Reference } from '../../auth/service-account/claims.ts'
-import type {
-  ServiceAccountTokens,
-  TokenOptions,
-  TokenSubject,
-} from '../../auth/service-account/service-account-tokens.ts'
+import type { Reference, TokenSubject } from '../../auth/service-account/claims.ts'
+import type { ServiceAccountTokens, TokenOptions } from '../../auth/service-account/service-account-tokens.ts'
 import { trackFields } from '../../kind/field-manager.ts'
 import type { Lookup } from '../../kind/lookup.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
