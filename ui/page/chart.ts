@@ -1,10 +1,9 @@
 import { h, type JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { PodStory } from '../story/model.ts'
-import type { Story } from '../story/story.ts'
 import type { TimeWindow } from '../views/time-axis.ts'
-import { type Row, rowHeight } from '../views/timeline/geometry.ts'
-import { labelWidth, Overview, Timeline, TimelineHead } from '../views/timeline/timeline.ts'
+import { rowHeight } from '../views/timeline/geometry.ts'
+import { labelWidth, Overview, Timeline, TimelineHead, type TimelineProps } from '../views/timeline/timeline.ts'
 import { draw } from './canvas.ts'
 import { panned, windowAfterKey, zoomed } from './window.ts'
 
@@ -14,14 +13,8 @@ export const mostSvgRows = 400
 /** A pointer that moves less than this selects what is below it. */
 const clickPixels = 3
 
-interface Props {
-  story: Story
-  rows: readonly Row[]
-  window: TimeWindow
+interface Props extends TimelineProps {
   whole: TimeWindow
-  width: number
-  nowMs: number
-  selectedUid?: string
   onWindow(window: TimeWindow): void
   onSelect(pod: PodStory): void
 }

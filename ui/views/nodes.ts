@@ -1,18 +1,12 @@
 import { h, type JSX } from 'preact'
 import type { NodeStory } from '../story/model.ts'
-import type { Story } from '../story/story.ts'
 import { dataTable } from './data-table.ts'
-import { Axis, clockOf, span, type TimeScale, type TimeWindow, words } from './time-axis.ts'
+import { Axis, clockOf, span, type TimeScale, words } from './time-axis.ts'
 import { markLetters, marksOf } from './timeline/geometry.ts'
 import { shorten } from './timeline/shorten.ts'
-import { scaleFor } from './timeline/timeline.ts'
+import { scaleFor, type TimelineProps } from './timeline/timeline.ts'
 
-interface Props {
-  story: Story
-  window: TimeWindow
-  width: number
-  nowMs: number
-}
+type Props = Pick<TimelineProps, 'story' | 'window' | 'width' | 'nowMs'>
 
 /** Draws a lane for each node, ready or lost, and below it each pressure and taint. */
 export function NodesPicture({ story, window, width, nowMs }: Props): JSX.Element {
