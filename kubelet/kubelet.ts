@@ -1,18 +1,14 @@
 import { hasEnded } from '../shared/api/pods/pod-phase.ts'
 import type { Node, Pod } from '../shared/api/types.ts'
-import type { Client } from '../shared/client/client.ts'
 import { startInformer } from '../shared/client/informer.ts'
 import { nodes } from '../shared/client/resources.ts'
-import type { Clock } from '../shared/clock/clock.ts'
 import { withinLimit } from '../shared/clock/within-limit.ts'
 import { defaultFeatureGates, type FeatureGates } from '../shared/config/feature-gates.ts'
 import { makeFolder } from '../shared/files/make-folder.ts'
 import type { ReachedLimits } from '../shared/limits/reached-limits.ts'
-import type { ActionHandler } from './actions/action.ts'
 import { PodAdmission } from './admission/pod-admission.ts'
 import { forbiddenSysctl } from './admission/sysctls.ts'
 import type { ContainerLimitName } from './container-limits.ts'
-import type { RestartBackoffOptions } from './containers/restart-backoff.ts'
 import { createKillPodNow } from './ending/kill-pod-now.ts'
 import type { KillOptions } from './ending/pod-state-machine.ts'
 import { createEventRecorder } from './events/event-recorder.ts'
@@ -36,10 +32,9 @@ import { type ServedCluster, serveCluster } from './node/serve-cluster.ts'
 import { type ShutdownGroup, twoGroups } from './node/shutdown.ts'
 import { createUplink } from './node/uplink.ts'
 import { isMirror, isStatic } from './pod/static-pod.ts'
-import { createPodLifecycle } from './pods/pod-lifecycle.ts'
+import { createPodLifecycle, type PodLifecycleOptions } from './pods/pod-lifecycle.ts'
 import { startPodSource } from './pods/pod-source.ts'
 import { reportContainerLimits } from './report-container-limits.ts'
-import type { ContainerRuntime } from './runtime/container-runtime.ts'
 import type { ImageService } from './runtime/image-service.ts'
 import { hasPodNetworks } from './runtime/pod-networks.ts'
 import { watchManifests } from './static/manifest-folder.ts'
@@ -47,20 +42,14 @@ import { createMirrorPods } from './static/mirror-pods.ts'
 import { StaticPods } from './static/static-pods.ts'
 import { readinessDiffers } from './status/conditions.ts'
 
-export interface KubeletOptions {
-  client: Client
-  clock: Clock
+type OfPods =
+  | ('client' | 'clock' | 'runtime' | 'actions' | 'nodeName' | 'nodeIP' | 'apiServer' | 'rootDir')
+  | ('brief' | 'strict' | 'podPidsLimit' | 'random' | 'crashLoopBackOff')
+
+export interface KubeletOptions extends Pick<PodLifecycleOptions, OfPods> {
   log: KubeletLog
-  runtime: ContainerRuntime
-  actions: ActionHandler
-  nodeName: string
-  nodeIP: string
-  /** Where containers find the API server; by default at the address of its service, which is not routed. */
-  apiServer?: URL
   /** The port of the kubelet's own HTTPS API, shown in the node's status. */
   port: number
-  /** Own files: pods, logs. */
-  rootDir: string
   nodeLabels?: Record<string, string>
   /** A folder whose files are pods of this node. */
   staticPodPath?: string
@@ -71,22 +60,12 @@ export interface KubeletOptions {
    * volume are still reported.
    */
   podFiles?: boolean
-  /** Tell how pods are, not each step of how they came there. Off by default. */
-  brief?: boolean
   /** Features that are on or off other than by default. */
   featureGates?: Partial<FeatureGates>
-  /** The wait of containers that end repeatedly; by default 10 s, doubled up to 300 s. */
-  crashLoopBackOff?: RestartBackoffOptions
   /** Kernel parameters that pods may set beside the safe ones; see {@link SysctlPolicy}. */
   allowedUnsafeSysctls?: readonly string[]
-  /** Refuse containers that ask for what the node cannot give; off by default. */
-  strict?: boolean
-  /** Bounds the processes and threads of a pod, where limits are kept. Default: no bound. */
-  podPidsLimit?: number
   /** A second DELETE that leaves less time shortens a kill that has begun; off by default, as upstream. */
   shortenRunningKills?: boolean
-  /** Returns a number from 0 to 1, which spreads what would otherwise happen everywhere at once. */
-  random?(): number
   /** Says when pods are evicted because the node runs short of a resource; by default never. */
   eviction?: EvictionConfig
   /** Measures what is left of memory, disk and process ids; by default this machine's. */

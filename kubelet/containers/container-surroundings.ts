@@ -28,6 +28,7 @@ export interface ContainerSurroundingsOptions {
   nodeIP: string
   /** The URL at which containers find the API server; by default the address of its service. */
   apiServer?: URL
+  /** Holds the kubelet's own files: pods, logs. */
   rootDir: string
   /** Volumes, and files for last words, are made. */
   podFiles: boolean

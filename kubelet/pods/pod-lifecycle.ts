@@ -36,10 +36,11 @@ export interface PodLifecycleOptions extends ContainerSurroundingsOptions, Omit<
   brief?: boolean
   /** A DELETE that leaves less time also shortens a kill that has begun. */
   shortenRunningKills: boolean
+  /** Returns a number from 0 to 1, which spreads what would otherwise happen everywhere at once. */
   random?(): number
-  /** Containers that ask for what the node cannot give are refused. */
+  /** Containers that ask for what the node cannot give are refused. Off by default. */
   strict?: boolean
-  /** Bounds the processes and threads of a pod. */
+  /** Bounds the processes and threads of a pod, where limits are kept. Default: no bound. */
   podPidsLimit?: number
   /** Says why no pod can start that needs an address of its own. */
   networkProblem(): string | undefined
@@ -47,7 +48,7 @@ export interface PodLifecycleOptions extends ContainerSurroundingsOptions, Omit<
   latest(pod: Pod): Pod | undefined
   /** Keeps what a running pod asks for now, if the node has it. */
   makeRoom(pod: Pod): Shortage | undefined
-  /** 10 s, doubled to 300 s, unless said otherwise. */
+  /** Sets the wait of containers that end repeatedly; by default 10 s, doubled up to 300 s. */
   crashLoopBackOff?: RestartBackoffOptions
   /** Runs when nothing of the pod is left on the node. */
   onOver(podUid: string): void
