@@ -5,7 +5,6 @@ import type { Client } from '../../shared/client/client.ts'
 import { withoutSchemas } from '../../shared/http/without-schemas.ts'
 import type { Aggregation } from '../aggregation/aggregation.ts'
 import { anonymousUser } from '../auth/anonymous.ts'
-import type { Authenticator, Authorizer } from '../auth/types.ts'
 import { aggregated, type Forward } from './aggregation/forward.ts'
 import type { ApiContext } from './api-context.ts'
 import { attributesOf } from './attributes.ts'
@@ -13,22 +12,15 @@ import { Bodies } from './body/bodies.ts'
 import { createCors } from './cors.ts'
 import { createErrorHandler } from './error-handler.ts'
 import type { Exchange } from './exchange.ts'
-import type { FlowControl } from './flow-control/flow-control.ts'
-import type { Audit } from './hooks/audit.ts'
-import { authentication } from './hooks/authentication.ts'
+import { type AuthenticationOptions, authentication } from './hooks/authentication.ts'
 import { authorization } from './hooks/authorization.ts'
 import { deadline } from './hooks/deadline.ts'
-import { flowControl } from './hooks/flow-control.ts'
+import { type FlowControlOptions, flowControl } from './hooks/flow-control.ts'
 import { instruments } from './hooks/instruments.ts'
 import { requestInfo } from './hooks/request-info.ts'
 import { asHook, type Step } from './hooks/step.ts'
 import { unreadAnswers } from './hooks/unread-answers.ts'
-import type { Answers } from './limits/answers.ts'
-import type { ClientLimits } from './limits/client-limits.ts'
-import type { Connections } from './limits/connections.ts'
 import type { Limits } from './limits/limits.ts'
-import type { Watchdog } from './limits/watchdog.ts'
-import type { RequestMetrics } from './metrics/request-metrics.ts'
 import type { KubernetesRequest, NamedPlugin } from './plugins/plugin.ts'
 import { refuse, resourceRoutes } from './resources/resource-routes.ts'
 import { routableUrl } from './routable.ts'
@@ -48,24 +40,14 @@ declare module 'fastify' {
   }
 }
 
-export interface AppOptions {
+export interface AppOptions extends AuthenticationOptions, Omit<FlowControlOptions, 'monotonicMs'> {
   api: ApiContext
   /** Knows which group versions other servers serve. */
   aggregation: Aggregation
   forward: Forward
-  authenticators: readonly Authenticator[]
-  authorizers: readonly Authorizer[]
   /** Lists the routes of paths that are not resources. */
   paths: readonly PathRoutes[]
   roots: Roots
-  /** Present where requests are recorded in an audit log. */
-  audit?: Audit
-  flowControl: FlowControl
-  metrics: RequestMetrics
-  connections: Connections
-  answers: Answers
-  reports: ClientLimits
-  watchdog: Watchdog
   limits: Limits
   /** Present where other servers write as well. */
   freshness?: Step

@@ -11,11 +11,12 @@ import type { Connections } from '../limits/connections.ts'
 import type { Audit } from './audit.ts'
 import type { Step } from './step.ts'
 
-interface AuthenticationOptions {
+export interface AuthenticationOptions {
   authenticators: readonly Authenticator[]
   /** Asked whether the client may act as the user that it wants to be. */
   authorizers: readonly Authorizer[]
   connections: Connections
+  /** Present where requests are recorded in an audit log. */
   audit?: Audit
 }
 

@@ -9,7 +9,7 @@ import type { Watchdog } from '../limits/watchdog.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
 import type { Step } from './step.ts'
 
-interface FlowControlOptions {
+export interface FlowControlOptions {
   flowControl: FlowControl
   watchdog: Watchdog
   reports: ClientLimits
