@@ -1,16 +1,10 @@
-import type { Client } from '../shared/client/client.ts'
-import type { Clock } from '../shared/clock/clock.ts'
-import type { Log } from '../shared/log/log.ts'
 import type { ApiResources, Controller, ControllerContext } from './controller.ts'
-import { createInformers } from './informers/informers.ts'
+import { createInformers, type InformersOptions } from './informers/informers.ts'
 
 export type { Controller, ControllerContext } from './controller.ts'
 export { createEventRecorder, type EventRecorder } from './event-recorder.ts'
 
-export interface LoopSetOptions {
-  client: Client
-  clock: Clock
-  log: Log
+export interface LoopSetOptions extends InformersOptions {
   /** All kinds that are served. A kind that goes is watched no longer. */
   resources?: ApiResources
   /** Loops begin when all that they read was listed. Default: each when its first list is there. */

@@ -1,29 +1,17 @@
-import type { Clock } from '../../shared/clock/clock.ts'
-import type { Logger } from '../../shared/log/log.ts'
-import type { ResourceDefinition } from '../kind/resource-definition.ts'
-import type { User } from '../kind/user.ts'
 import { keyPrefix } from '../registry/keys.ts'
-import type { Registry } from '../registry/registry.ts'
 import type { WayToPod } from '../registry/way-to-pod.ts'
 import type { StorageEvent, StorageWatch } from '../storage/storage.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import { serviceResolver } from '../webhook-client/service-resolver.ts'
 import type { APIService } from './api-service.ts'
-import { AvailabilityChecker } from './availability.ts'
+import { AvailabilityChecker, type CheckerOptions } from './availability.ts'
 import { type RemoteApi, remoteApi } from './remote-api.ts'
 import { RemoteClient, type RemoteClientOptions } from './remote-client.ts'
 import { type RemoteDocument, RemoteDocuments } from './remote-documents.ts'
 
-export interface AggregationOptions {
-  /** Describes the kind APIService. */
-  kind: ResourceDefinition
-  registry: Registry
+export interface AggregationOptions extends Omit<CheckerOptions, 'client'> {
   certificate: RemoteClientOptions['certificate']
   wayToPod: WayToPod
-  /** Names the user as which the server itself writes. */
-  self: User
-  clock: Clock
-  log: Logger
 }
 
 const services = { group: '', plural: 'services' }

@@ -12,7 +12,7 @@ import { type RemoteApi, remoteApi } from './remote-api.ts'
 import type { RemoteClient } from './remote-client.ts'
 import { type Availability, passed, serviceProblem, unavailable } from './service-check.ts'
 
-interface CheckerOptions {
+export interface CheckerOptions {
   /** Describes the kind APIService. */
   kind: ResourceDefinition
   registry: Registry

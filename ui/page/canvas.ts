@@ -1,5 +1,5 @@
 import { allMarks } from '../story/losses.ts'
-import { type TimeScale, type TimeWindow, ticks } from '../views/time-axis.ts'
+import { type TimeScale, ticks } from '../views/time-axis.ts'
 import { chipHeight, chipOf } from '../views/timeline/chip.ts'
 import {
   bandsOf,
@@ -17,16 +17,11 @@ import {
 } from '../views/timeline/geometry.ts'
 import { addressOf, nameWidth } from '../views/timeline/lane.ts'
 import { shorten } from '../views/timeline/shorten.ts'
-import { hasNote, noteX, scaleFor } from '../views/timeline/timeline.ts'
+import { hasNote, noteX, scaleFor, type TimelineProps } from '../views/timeline/timeline.ts'
 
-export interface Scene {
-  rows: readonly Row[]
-  window: TimeWindow
-  width: number
+export interface Scene extends Omit<TimelineProps, 'story' | 'onSelect'> {
   height: number
   scrollTop: number
-  nowMs: number
-  selectedUid?: string
 }
 
 const names = [

@@ -1,19 +1,12 @@
 import type { Socket } from 'node:net'
 import { AddressRange } from '../../../shared/api/services/address-range.ts'
 import { type PodAddressing, type PodSocket, type PortHolder, type Sandbox, StartError } from '../container-runtime.ts'
-import type { Containers } from './containers/containers.ts'
-import type { Sandboxes } from './containers/sandboxes.ts'
 import type { PodNetworks } from './network/pod-networks.ts'
 import { LocalRoute } from './ports/local-route.ts'
 import { connectToPod } from './ports/port-forward.ts'
-import type { PortOwners } from './ports/port-owners.ts'
+import type { PortOwners, PortOwnersOptions } from './ports/port-owners.ts'
 
-export interface RuntimeNetworkOptions {
-  /** Names the folder of the runtime's records. */
-  root: string
-  nodeIP: string
-  sandboxes: Sandboxes
-  containers: Containers
+export interface RuntimeNetworkOptions extends PortOwnersOptions {
   /** Gives pods a network of their own; absent where they share the machine's. */
   networks?: PodNetworks
 }

@@ -7,13 +7,7 @@ import { namespacesOf } from './sandbox-message.ts'
 import { signalEnum } from './signal-enum.ts'
 
 /** What a record has that the CRI does not give back, and whether the container has input and a terminal. */
-interface Given {
-  image: string
-  imageId: string
-  logPath: string
-  stdin: boolean
-  tty: boolean
-}
+type Given = Pick<ContainerConfig, 'image' | 'imageId' | 'logPath' | 'stdin' | 'tty'>
 
 export interface ContainerPlaces {
   sandbox: Sandbox
