@@ -48,13 +48,16 @@ const samples: Record<string, Pick<StormOptions, 'storage' | 'servers' | 'faults
 const kills = 10
 
 t.setTimeout(280_000)
+// Each waits for processes most of the time.
+t.jobs = Object.keys(samples).length
 const [program] = etcdPrograms()
 const checker = join(scratchFolder(t, 'checker'), 'checker')
 const obstacle = await buildChecker(checker)
 
 for (const [name, options] of Object.entries(samples)) {
-  await t.test(
+  t.test(
     `${kills} kills on ${name}: no acknowledged write is lost, and every history is linearizable`,
+    { buffered: true },
     async (t) => {
       if (obstacle) return skipOrFail(t, obstacle)
       if (name === 'etcd' && !program) return skipOrFail(t, noEtcd)
