@@ -3,11 +3,12 @@ import { plainError, requestEntityTooLarge } from '../../shared/api/status/statu
 import type { KubeObject } from '../../shared/api/types.ts'
 import { type ApplyRequest, apply, type FieldWrite, updateManagedFields } from '../patch/apply.ts'
 import { ConversionError, type KindVersions, type ManagedKind } from '../patch/managed-kind.ts'
+import { mapsInAtomicLists } from '../patch/structured-merge/atomic-lists.ts'
 import { builtInType } from '../patch/structured-merge/built-in.ts'
 import { maxManagedFields, TooManyFields } from '../patch/structured-merge/field-count.ts'
 import { fieldPaths, union } from '../patch/structured-merge/fields.ts'
 import type { Type } from '../patch/structured-merge/schema.ts'
-import { withEmptied } from '../validation/emptied.ts'
+import { hasEmptied, withEmptied } from '../validation/emptied.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import type { JsonMap } from '../values/json-map.ts'
 import { defaultResetFields } from './reset-fields.ts'
@@ -69,8 +70,12 @@ export function trackFields(
 ): void {
   try {
     const kind = managedKind(definition)
-    withEmptied(object, 'shown', () =>
-      updateManagedFields(kind, live as JsonMap | undefined, object as unknown as JsonMap, write),
+    // Upstream compares a list that is owned as a whole by Go's DeepEqual, to which an empty list is not an absent one.
+    const compared = hasEmptied(object) ? mapsInAtomicLists(kind.type, object) : undefined
+    withEmptied(
+      object,
+      () => updateManagedFields(kind, live as JsonMap | undefined, object as unknown as JsonMap, write),
+      ({ at, isShown }) => isShown || compared?.has(at) === true,
     )
   } catch {
     object.metadata.managedFields = undefined

@@ -24,11 +24,9 @@ const emptiedOf = (object: object): readonly Emptied[] => (object as { [key]?: E
 /** Returns whether the client wrote a list or a map that the object lacks. */
 export const hasEmptied = (object: object): boolean => emptiedOf(object).length > 0
 
-/** Calls `act` while the object has its empty lists and maps; with `shown`, only those that are encoded as null. */
-export function withEmptied<T>(object: object, which: 'all' | 'shown', act: () => T): T {
-  const put = emptiedOf(object).filter(
-    ({ at, name, isShown }) => (which === 'all' || isShown) && (at[name] === undefined || at[name] === null),
-  )
+/** Calls `act` while the object has its empty lists and maps, or those that `isWanted`. */
+export function withEmptied<T>(object: object, act: () => T, isWanted: (emptied: Emptied) => boolean = () => true): T {
+  const put = emptiedOf(object).filter((emptied) => (emptied.at[emptied.name] ?? null) === null && isWanted(emptied))
   for (const { at, name, value } of put) at[name] = value
   try {
     return act()
@@ -43,7 +41,7 @@ export function withEmptied<T>(object: object, which: 'all' | 'shown', act: () =
 /** Returns the errors with the values that the client wrote. `validate` finds the same errors again. */
 export function errorsAsWritten(object: KubeObject, errors: FieldErrors, validate: () => FieldErrors): FieldErrors {
   if (errors.length === 0 || emptiedOf(object).length === 0) return errors
-  const again = withEmptied(object, 'all', validate)
+  const again = withEmptied(object, validate)
   const isSame = again.length === errors.length && again.every(({ field }, index) => field === errors[index]!.field)
   return isSame ? again : errors
 }

@@ -81,4 +81,4 @@ export function contentChanged(object: Stored, old: Stored): boolean {
 
 /** As {@link contentChanged}, for kinds of which upstream tells an empty list or map from an absent one. */
 export const contentOrEmptinessChanged = (object: Stored, old: Stored): boolean =>
-  withEmptied(object, 'all', () => contentChanged(object, old))
+  withEmptied(object, () => contentChanged(object, old))
