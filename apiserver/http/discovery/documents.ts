@@ -151,15 +151,17 @@ function versionEntry({ definitions, remote }: Discovered, { group, version }: G
 }
 
 function discoveryEntry(definition: ResourceDefinition) {
-  const { plural, singular, namespaced, kind, verbs = allVerbs, shortNames, categories } = definition
+  const { plural, singular, namespaced, kind, verbs = allVerbs, shortNames, categories, custom } = definition
+  // Upstream names the group and version of a kind of its own by empty texts.
+  const { group, version } = custom ? definition : { group: '', version: '' }
   const subresources = subresourcesOf(definition).map((entry) => ({
     subresource: entry.name,
-    responseKind: { group: entry.group ?? '', version: entry.version ?? '', kind: entry.kind },
+    responseKind: { group: entry.group ?? group, version: entry.version ?? version, kind: entry.kind },
     verbs: entry.verbs,
   }))
   return {
     resource: plural,
-    responseKind: { group: '', version: '', kind },
+    responseKind: { group, version, kind },
     scope: namespaced ? 'Namespaced' : 'Cluster',
     singularResource: singular,
     verbs,

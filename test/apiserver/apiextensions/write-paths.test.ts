@@ -172,3 +172,28 @@ t.test('a status that is taken away is none; what an apply leaves empty or sends
   t.equal((await send('PATCH', `${gauges}/a/status`, { status: null }, MERGE)).status, 200)
   t.equal((await applied(`${gauges}/a/status${as}`, {})).status, 200)
 })
+
+t.test('discovery names the group and the version of a custom kind, as upstream', async (t) => {
+  const accept = 'application/json;as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io'
+  const { body } = await server.send('/apis', { headers: { accept } })
+  const { items } = body as { items: { metadata: { name: string } }[] }
+  const kind = { group, version: 'v1', kind: 'Gauge' }
+  t.match(
+    items.find(({ metadata }) => metadata.name === group),
+    {
+      versions: [
+        {
+          resources: [
+            {
+              responseKind: kind,
+              subresources: [
+                { subresource: 'status', responseKind: kind },
+                { subresource: 'scale', responseKind: { group: 'autoscaling', version: 'v1', kind: 'Scale' } },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+  )
+})
