@@ -23,7 +23,7 @@ export interface CompiledRule {
   cost?: number
   messageCost?: number
   usesOldSelf: boolean
-  /** The rule's fieldPath as messages name it: `.spec['a']` is `spec.a`; '' when it has none. */
+  /** The rule's fieldPath as messages name it: `.spec['a']` is `spec.a`; '' when the schema has no such field. */
   fieldPath: string
   /** Throws what the expression throws. */
   holds(self: unknown, old: unknown, budget: Budget): boolean
@@ -109,7 +109,7 @@ function compileRule(
     cost,
     messageCost: size && message && estimateCost(message.expr, size),
     usesOldSelf: used.has('oldSelf'),
-    fieldPath: printFieldPath(rule.fieldPath ?? '', schema),
+    fieldPath: shownFieldPath(rule.fieldPath ?? '', schema) ?? '',
     holds: (self, old, budget) => program(seen(rule, self, old), budget) === true,
     message: (self, old, budget) =>
       messageProgram && messageOf(messageProgram, seen(rule, self, old), budget, rule.messageExpression ?? ''),
@@ -120,16 +120,21 @@ function seen(rule: ValidationRule, self: unknown, old: unknown): Record<string,
   return old === undefined ? { self } : { self, oldSelf: old }
 }
 
-/** Fields follow a dot, keys of maps stand in brackets. */
-function printFieldPath(fieldPath: string, schema: JSONSchemaProps): string {
+/**
+ * Returns the path as messages show it: fields follow a dot, keys of maps stand in brackets. Returns undefined if the
+ * schema has no such field.
+ */
+export function shownFieldPath(fieldPath: string, schema: JSONSchemaProps): string | undefined {
+  const steps = parseFieldPath(fieldPath)
+  if (steps === undefined) return undefined
   let at: JSONSchemaProps | undefined = schema
-  let printed = ''
-  for (const step of parseFieldPath(fieldPath) ?? []) {
-    const isField: boolean = at?.properties !== undefined
-    printed += isField ? `${printed === '' ? '' : '.'}${step}` : `[${step}]`
-    at = isField ? ownProperty(at?.properties, step) : at && additionalOf(at)
+  let shown = ''
+  for (const step of steps) {
+    const field: JSONSchemaProps | undefined = at && ownProperty(at.properties, step)
+    shown += field ? `.${step}` : `[${step}]`
+    at = field ?? (at && additionalOf(at))
   }
-  return printed
+  return at && shown.replace(/^\./, '')
 }
 
 const MAX_MESSAGE = 5120

@@ -10,8 +10,7 @@ import {
 } from '../../schema/json-schema.ts'
 import { forbidden, internal, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
-import { type CompiledRule, compileRules, ruleReasons } from '../cel/rule-compiler.ts'
-import { parseFieldPath } from '../field-path.ts'
+import { type CompiledRule, compileRules, ruleReasons, shownFieldPath } from '../cel/rule-compiler.ts'
 import { exceedsBudget, MAX_RULE_COST, TotalCost } from './cel-cost.ts'
 import { printRule } from './internal-form.ts'
 
@@ -95,16 +94,9 @@ function targetErrors({ reason, fieldPath = '' }: ValidationRule, schema: JSONSc
     errors.push(notSupported(`${path}.reason`, reason, ruleReasons))
   if (fieldPath !== '' && fieldPath.trim() === '') errors.push(invalid(at, fieldPath, 'must be non-empty if specified'))
   if (LINE_BREAK.test(fieldPath)) errors.push(invalid(at, fieldPath, 'must not contain line breaks'))
-  if (fieldPath !== '' && !pathExists(fieldPath, schema)) errors.push(invalid(at, fieldPath, 'must be a valid path'))
+  if (fieldPath !== '' && shownFieldPath(fieldPath, schema) === undefined)
+    errors.push(invalid(at, fieldPath, 'must be a valid path'))
   return errors
-}
-
-function pathExists(fieldPath: string, schema: JSONSchemaProps): boolean {
-  const steps = parseFieldPath(fieldPath)
-  if (steps === undefined) return false
-  let at: JSONSchemaProps | undefined = schema
-  for (const step of steps) at = at === undefined ? undefined : (ownProperty(at.properties, step) ?? additionalOf(at))
-  return at !== undefined
 }
 
 /**

@@ -26,11 +26,9 @@ export async function podLog(api: ApiContext, { exchange, definition, target }: 
   api.registry.get({ definition, namespace, name, user })
   const pod = api.registry.lookup(definition, namespace, name) as unknown as Pod
   const container = chooseContainer(pod, info.query.get('container') ?? '')
+  const node = pod.spec.nodeName ? nodeOf(api, pod) : undefined
   if (transform) throw noObject(transform.kind)
-  if (!pod.spec.nodeName) {
-    return sendNothing(exchange, 204)
-  }
-  const node = nodeOf(api, pod)
+  if (!node) return sendNothing(exchange, 204)
   const path = `/containerLogs/${namespace}/${name}/${container}${options.size > 0 ? `?${options}` : ''}`
   const { upgrade } = exchange
   if (!upgrade || !asksForWebSocket(exchange)) {
