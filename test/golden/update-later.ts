@@ -1,35 +1,23 @@
 // Plays all recordings against a cluster of its own and rewrites later.json: what agrees now goes. What differs and is not named is printed;
 // with --add it is named as well. Usage: node test/golden/update-later.ts [--add] [--kubelet]
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { load } from 'js-yaml'
-import { realClock } from '../../shared/clock/real-clock.ts'
-import { resolveOptions } from '../../shared/config/resolve.ts'
-import { runCluster } from '../../cluster/cluster.ts'
-import { clusterOptions } from '../../cluster/settings.ts'
+import { writeFileSync } from 'node:fs'
+import { noBusybox } from '../harness/busybox-root.ts'
+import { startTestCluster } from '../harness/cluster.ts'
 import { type Later, laterFile, type Replay, readLater, recordings, replayApi } from '../harness/replay.ts'
-import { allScenarios, recordedFlags, recordedImages, replayKubelet } from '../harness/replay-kubelet.ts'
+import { allScenarios, replayKubelet, startRecordedCluster } from '../harness/replay-kubelet.ts'
 
 const mayAdd = process.argv.includes('--add')
 const withKubelet = process.argv.includes('--kubelet')
-const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-golden-'))
-const { values } = await resolveOptions(clusterOptions, { args: withKubelet ? recordedFlags : [], env: {} })
-const parts = withKubelet ? recordedImages(stateDir) : { kubelet: false, scheduler: false }
-const cluster = await runCluster({
-  settings: { ...values, ...parts, stateDir, port: 0 },
-  clock: realClock,
-  onTrouble: console.error,
-})
-const target = { stateDir, kubeconfigJson: join(stateDir, 'kubeconfig.json') }
-writeFileSync(target.kubeconfigJson, JSON.stringify(load(readFileSync(cluster.state.kubeconfig, 'utf8'))))
+const ends: (() => unknown)[] = []
+const run = { teardown: (end: () => unknown): void => void ends.push(end) }
+const cluster = withKubelet ? await startRecordedCluster(run) : await startTestCluster(run, '--kubelet=false', '--scheduler=false')
+if (!cluster) throw new Error(noBusybox)
 
 const later = readLater()
-if (withKubelet) update(later.kubelet, 'kubelet', await replayKubelet(target, allScenarios(), console.log))
-else for (const file of recordings) update(later.api, file, await replayApi(target, file))
+if (withKubelet) update(later.kubelet, 'kubelet', await replayKubelet(cluster, allScenarios(), console.log))
+else for (const file of recordings) update(later.api, file, await replayApi(cluster, file))
 writeFileSync(laterFile, `${JSON.stringify({ api: sorted(later.api), kubelet: sorted(later.kubelet) }, undefined, 2)}\n`)
-await cluster.stop()
-rmSync(stateDir, { recursive: true, force: true })
+for (const end of ends.reverse()) await end()
 process.exit()
 
 function update(known: Later, title: string, { differences }: Replay): void {

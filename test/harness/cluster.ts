@@ -20,6 +20,9 @@ export const cli = join(built ?? repository, 'bin', 'kubestage.mjs')
 export const programOf = (name: 'apiserver' | 'kubelet'): string =>
   built ? join(built, 'dist', name, 'main.js') : join(repository, name, 'main.ts')
 
+/** What ends the processes that were started for it. */
+type Ending = Pick<Test, 'teardown'>
+
 /** A cluster as a user starts it: the real command, its own state folder, a free port. */
 export interface TestCluster {
   stateDir: string
@@ -32,7 +35,7 @@ export interface TestCluster {
   process: CommandRun
 }
 
-export async function startTestCluster(t: Test, ...flags: string[]): Promise<TestCluster> {
+export async function startTestCluster(t: Ending, ...flags: string[]): Promise<TestCluster> {
   // Not t.testdir(), which is removed before what runs in it is ended.
   const stateDir = scratchFolder(t, 'test')
   const command = startCommand(t, ['up', '--port=0', `--state-dir=${stateDir}`, ...storeOf(stateDir), ...flags])
@@ -106,12 +109,12 @@ interface CommandOptions {
 }
 
 /** Runs `kubestage …`; a test that ends takes it along. */
-export const startCommand = (t: Test, args: string[], options?: CommandOptions): CommandRun =>
+export const startCommand = (t: Ending, args: string[], options?: CommandOptions): CommandRun =>
   startProgram(t, [cli, ...args], options)
 
 /** Runs a file with Node, and arguments. */
 export function startProgram(
-  t: Test,
+  t: Ending,
   args: string[],
   { node = process.execPath, cwd = repository, variables = {} }: CommandOptions = {},
 ): CommandRun {

@@ -5,20 +5,15 @@ import type { Test } from 'tap'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { archiveOf } from './archive-of.ts'
 import { busyboxRoot } from './busybox-root.ts'
-import { repository, type TestCluster } from './cluster.ts'
+import { repository, startTestCluster, type TestCluster } from './cluster.ts'
 import { type ImageParts, ociFiles } from './image-archives.ts'
 import { startRegistry } from './registry.ts'
 import { goldenFolder, type Later, type Replay, run } from './replay.ts'
+import { scratchFolder } from './scratch.ts'
 import { tooShort, withShortage } from './shortage.ts'
 
 const tools = join(goldenFolder, 'kubelet')
 const observed = join(tools, 'observed.json')
-
-/**
- * Flags of a cluster as it was when the recordings were made: without termination reasons, and with images from a
- * registry.
- */
-export const recordedFlags = ['--feature-gates=PodTerminationReason=false', '--pull-images=all']
 
 /** As `scenarios.mjs` has it. */
 const registryPort = 17_490
@@ -27,10 +22,23 @@ const slowMs = 8_000
 const imageBytes = 7_772_835
 
 /**
+ * Starts a cluster as it was when the recordings were made: without termination reasons, and with images from a
+ * registry. Resolves to undefined without a busybox for them.
+ */
+export async function startRecordedCluster(t: Pick<Test, 'teardown'>): Promise<TestCluster | undefined> {
+  // Beside the state, which containers do not see.
+  const folder = scratchFolder(t, 'recorded')
+  if (!(await startRecordedRegistry(t, folder))) return undefined
+  const file = join(folder, 'images.json')
+  writeFileSync(file, JSON.stringify(recordedImages(folder)))
+  return startTestCluster(t, `--config=${file}`, '--feature-gates=PodTerminationReason=false', '--pull-images=all')
+}
+
+/**
  * Starts the registry of the recordings: `pull:1` is a small image, `slow:1` another one, whose parts take their time.
  * Resolves to false without a busybox for them.
  */
-export async function startRecordedRegistry(t: Pick<Test, 'teardown'>, folder: string): Promise<boolean> {
+async function startRecordedRegistry(t: Pick<Test, 'teardown'>, folder: string): Promise<boolean> {
   const root = join(folder, 'registry-root')
   if (!busyboxRoot(root)) return false
   const registry = await startRegistry(t, registryPort)
@@ -81,7 +89,7 @@ function filled({ layers, config }: ImageParts): ImageParts {
 }
 
 /** What the images of the recordings stand for here, as settings of a cluster. */
-export function recordedImages(parent: string) {
+function recordedImages(parent: string) {
   const folder = toolFolder(parent)
   return {
     imagePath: { 'busybox:*': folder },

@@ -84,7 +84,7 @@ export class PodNode {
 /** Starts a cluster of ours as the recordings of a real kubelet need it; with `slow` it starts containers late. */
 export async function startOurNode({ slow = false } = {}): Promise<{ node: PodNode; stop(): Promise<void> }> {
   const endings: (() => unknown)[] = []
-  const test = { teardown: (end: () => unknown) => void endings.push(end) } as Parameters<typeof startTestCluster>[0]
+  const test = { teardown: (end: () => unknown) => void endings.push(end) }
   const flags = ['--network=pod', '--feature-gates=PodTerminationReason=false', '--pull-images=all']
   if (slow) process.env.NODE_OPTIONS = `--import=${new URL('slow-kubelet.ts', import.meta.url).href}`
   const { kubeconfig } = await startTestCluster(test, ...flags)
