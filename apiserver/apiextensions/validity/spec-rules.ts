@@ -117,11 +117,9 @@ function validateSpec(spec: CustomResourceDefinitionSpec, unchanged: Set<string>
     ...(internal.additionalPrinterColumns ?? []).flatMap((column, index) =>
       validateColumn(column, `${path}.additionalPrinterColumns[${index}]`),
     ),
-    ...validateSelectableFields(
-      internal.selectableFields,
-      internal.schema ?? versions[0]?.schema?.openAPIV3Schema,
-      `${path}.selectableFields`,
-    ),
+    ...(internal.selectableFields?.length && internal.schema === undefined
+      ? [invalid(`${path}.selectableFields`, '', 'may only be set when validations.schema is included')]
+      : validateSelectableFields(internal.selectableFields, internal.schema, `${path}.selectableFields`)),
     ...validateStrategy(spec, `${path}.conversion.strategy`),
     ...validateConversion(spec.conversion, `${path}.conversion`),
   ]
