@@ -1,5 +1,5 @@
 import { AddressRange } from '../shared/api/services/address-range.ts'
-import { machineRoutes, type Route } from '../shared/network/machine-routes.ts'
+import { machineRoutes } from '../shared/network/machine-routes.ts'
 import { serviceUrl } from '../shared/pki/cluster-pki.ts'
 
 /** kubeadm's users mostly choose the first range. */
@@ -17,7 +17,8 @@ interface Settings {
 }
 
 /** Returns the first range for the pods of a cluster to which this machine has no route yet. */
-export function freeClusterCidr(routes: readonly Route[] = machineRoutes()): string {
+function freeClusterCidr(): string {
+  const routes = machineRoutes()
   for (let second = FIRST; second <= LAST; second++) {
     const range = new AddressRange(`10.${second}.0.0/16`)
     if (!routes.some(({ network }) => network.overlaps(range))) return range.cidr

@@ -153,18 +153,18 @@ export async function readKubeletConfig(args: readonly string[]): Promise<Resolv
 }
 
 /** Returns the proxies that the environment names, and where `docker login` keeps what it was told. */
-export function registryEnvironment(env = process.env): { proxies: Proxies; dockerConfig: string } {
-  const of = (name: string): string => env[name.toLowerCase()] || env[name] || ''
+export function registryEnvironment(): { proxies: Proxies; dockerConfig: string } {
+  const of = (name: string): string => process.env[name.toLowerCase()] || process.env[name] || ''
   return {
     proxies: { http: of('HTTP_PROXY'), https: of('HTTPS_PROXY'), none: of('NO_PROXY') },
-    dockerConfig: join(env.DOCKER_CONFIG || join(os.homedir(), '.docker'), 'config.json'),
+    dockerConfig: join(process.env.DOCKER_CONFIG || join(os.homedir(), '.docker'), 'config.json'),
   }
 }
 
 /** Returns where a Docker, or a containerd, of this machine is asked; empty: at Docker's usual place. */
-export const engineAddresses = (env = process.env): { docker: string; containerd: string } => ({
-  docker: env.DOCKER_HOST ?? '',
-  containerd: env.CONTAINERD_ADDRESS || '/run/containerd/containerd.sock',
+export const engineAddresses = (): { docker: string; containerd: string } => ({
+  docker: process.env.DOCKER_HOST ?? '',
+  containerd: process.env.CONTAINERD_ADDRESS || '/run/containerd/containerd.sock',
 })
 
 /** Adds the values that follow from other values. Throws a UsageError if values contradict each other. */

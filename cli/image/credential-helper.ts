@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import type { Credentials } from '../../kubelet/runtime/container-runtime.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 
-const usualTimeoutMs = 10_000
+const timeoutMs = 10_000
 const mostBytes = 64 * 1024
 /** What the helpers of Docker say of a registry for which they have no password; it is no failure. */
 const notFound = 'credentials not found in native keychain'
@@ -11,11 +11,7 @@ const notFound = 'credentials not found in native keychain'
  * Asks a program `docker-credential-NAME`, as Docker does, for the password of a registry. Resolves to undefined if it
  * has none. Throws an Error that says why it did not answer; its processes have ended then.
  */
-export async function askCredentialHelper(
-  name: string,
-  server: string,
-  { timeoutMs = usualTimeoutMs }: { timeoutMs?: number } = {},
-): Promise<Credentials | undefined> {
+export async function askCredentialHelper(name: string, server: string): Promise<Credentials | undefined> {
   const program = `docker-credential-${name}`
   if (!/^[\w.-]+$/.test(name)) throw new Error(`${JSON.stringify(name)} names no program docker-credential-…`)
   // A group of its own: a program that hangs may have started others.

@@ -11,11 +11,9 @@ const mostListBytes = 8 * 2 ** 20
 /** Reads images out of a Docker, or a Podman, that runs on this machine: by its API on a Unix socket. */
 export class DockerEngine {
   readonly #socket: string
-  readonly #silenceMs: number
 
-  constructor(socket: string, options: { silenceMs?: number } = {}) {
+  constructor(socket: string) {
     this.#socket = socket
-    this.#silenceMs = options.silenceMs ?? silenceMs
   }
 
   /** Returns the names of all images that have one. */
@@ -38,8 +36,8 @@ export class DockerEngine {
   async #get(path: string, ifMissing = `Docker at ${this.#socket} knows no ${path}`): Promise<Chunks> {
     const answer = Promise.withResolvers<IncomingMessage>()
     const sent = request({ socketPath: this.#socket, path, headers: { host: 'docker' } })
-    const late = (): void => void sent.destroy(new Error(`nothing came for ${this.#silenceMs / 1000} s`))
-    const timer = realClock.setTimer(this.#silenceMs, late)
+    const late = (): void => void sent.destroy(new Error(`nothing came for ${silenceMs / 1000} s`))
+    const timer = realClock.setTimer(silenceMs, late)
     sent.on('response', answer.resolve).on('error', answer.reject).end()
     try {
       const response = await answer.promise
@@ -58,8 +56,8 @@ export class DockerEngine {
     const parts = (response as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
     try {
       for (;;) {
-        const late = (): void => void response.destroy(new Error(`nothing more came for ${this.#silenceMs / 1000} s`))
-        const timer = realClock.setTimer(this.#silenceMs, late)
+        const late = (): void => void response.destroy(new Error(`nothing more came for ${silenceMs / 1000} s`))
+        const timer = realClock.setTimer(silenceMs, late)
         const { value, done } = await parts.next().finally(() => timer.cancel())
         if (done) return
         yield value

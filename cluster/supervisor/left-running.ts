@@ -4,7 +4,7 @@ import { type Holder, holderFor } from '../../shared/files/lock.ts'
 import { makeFolder } from '../../shared/files/make-folder.ts'
 import { readRegularFile } from '../../shared/files/regular-file.ts'
 import { writePrivately } from '../../shared/pki/files.ts'
-import { type Guardian, guardian } from '../guardian.ts'
+import { guardian } from '../guardian.ts'
 import { Adopted } from './adopted.ts'
 import type { Supervised } from './child.ts'
 
@@ -14,12 +14,11 @@ import type { Supervised } from './child.ts'
  */
 export class LeftRunning<Place extends object> {
   readonly #folder: string
+  readonly #guardian = guardian()
   #pid: number | undefined
-  readonly #guardian: Pick<Guardian, 'pid' | 'restarts' | 'lifeLine'> | undefined
 
-  constructor(folder: string, held = guardian()) {
+  constructor(folder: string) {
     this.#folder = folder
-    this.#guardian = held
   }
 
   /** Standard input for the process; undefined: a pipe of this process, with which it ends. */

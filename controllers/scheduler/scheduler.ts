@@ -33,17 +33,13 @@ const RETRY_MS = 1_000
  * Gives each pending pod a node: by the filters, then the scores; and says why when none will do.
  * Less important pods make room for a pod that fits nowhere else.
  */
-export function startScheduler(
-  context: ControllerContext,
-  { random = Math.random }: { random?: () => number } = {},
-): Controller {
-  return new Scheduler(context, random)
+export function startScheduler(context: ControllerContext): Controller {
+  return new Scheduler(context)
 }
 
 class Scheduler implements Controller {
   readonly #context: ControllerContext
   readonly #failed: TellFailure<string>
-  readonly #random: () => number
   readonly #recorder: EventRecorder
   readonly #preemptor: Preemptor
   readonly #cluster = new ClusterView()
@@ -59,11 +55,10 @@ class Scheduler implements Controller {
   #attemptNumber = 0
   #retrying: Timer | undefined
 
-  constructor(context: ControllerContext, random: () => number) {
+  constructor(context: ControllerContext) {
     const { client, informers, clock, log } = context
     this.#context = context
     this.#failed = tellFailures({ clock, log, loop: NAME, object: (name: string) => name })
-    this.#random = random
     this.#recorder = createEventRecorder({ client, clock, log, component: NAME })
     this.#preemptor = new Preemptor(context, this.#recorder)
     this.#claims = informers.whole(persistentVolumeClaims)
@@ -121,7 +116,7 @@ class Scheduler implements Controller {
 
   #decide(pod: TrimmedPod): Decision {
     return decide(podInfo(pod), this.#cluster.nodes(), {
-      random: this.#random,
+      random: Math.random,
       search: this.#search,
       nowMs: this.#context.clock.now(),
       problem: claimsProblem(pod, this.#claims),

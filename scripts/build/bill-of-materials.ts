@@ -15,8 +15,8 @@ interface Locked {
  * The packages that run on a user's machine, bundled or not, as a CycloneDX 1.6 document: all of package-lock.json that
  * no tool of development alone needs. `npm sbom` leaves out packages that such a tool needs as well.
  */
-export function billOfMaterials(lockFile = 'package-lock.json'): string {
-  const { name, version, packages } = JSON.parse(readFileSync(lockFile, 'utf8'))
+export function billOfMaterials(): string {
+  const { name, version, packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
   const components = Object.entries(packages as Record<string, Locked>)
     .filter(([path, locked]) => path.includes('node_modules/') && !locked.dev && !locked.devOptional && !locked.link)
     .map(([path, locked]) => component(path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length), locked))

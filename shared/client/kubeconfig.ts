@@ -24,14 +24,10 @@ interface UserEntry {
   tokenFile?: string
 }
 
-/**
- * Reads what a client needs from a kubeconfig's current (or the named) context. File names are relative to the
- * kubeconfig.
- */
-export async function loadKubeconfig(file: string, contextName?: string): Promise<ClusterAccess> {
+/** Reads what a client needs from a kubeconfig's current context. File names are relative to the kubeconfig. */
+export async function loadKubeconfig(file: string): Promise<ClusterAccess> {
   const config = await parse(readInputText(file))
-  const wanted = contextName ?? config['current-context']
-  const context = pick(config.contexts, wanted, `${file}: context`).context
+  const context = pick(config.contexts, config['current-context'], `${file}: context`).context
   const cluster = pick(config.clusters, context.cluster, `${file}: cluster`).cluster
   const user = pick(config.users, context.user, `${file}: user`).user
   if (!cluster.server) throw new Error(`${file}: cluster "${context.cluster}" has no server`)

@@ -231,9 +231,9 @@ t.test('kubeconfig: inline data, file names, tokens, and mistakes by name', asyn
     users: [{ name: 'u', user }],
     contexts: [{ name: 'x', context }],
   })
-  const load = (content: unknown, context?: string) => {
+  const load = (content: unknown) => {
     writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
-    return loadKubeconfig(file, context)
+    return loadKubeconfig(file)
   }
   writeFileSync(join(directory, 'my.crt'), 'CERT')
   writeFileSync(join(directory, 'my.token'), 'abc\n')
@@ -247,7 +247,7 @@ t.test('kubeconfig: inline data, file names, tokens, and mistakes by name', asyn
     { server: 'https://y' },
   )
   await t.rejects(load(config({}, { cluster: 'c', user: 'v' })), /user "v" does not exist/)
-  await t.rejects(load(config({}), 'other'), /context "other" does not exist/)
+  await t.rejects(load({ ...config({}), 'current-context': 'other' }), /context "other" does not exist/)
   await t.rejects(load({}), /no current-context/)
 })
 

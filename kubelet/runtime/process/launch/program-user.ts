@@ -18,14 +18,11 @@ export interface ProgramUser {
  * The wanted user with its group and its home from /etc/passwd, else group 0 and `/`, as container runtimes do.
  * Undefined: as we run ourselves.
  */
-export function programUser(
-  wanted: WantedUser | undefined,
-  passwd = readOrNothing('/etc/passwd'),
-): ProgramUser | undefined {
+export function programUser(wanted: WantedUser | undefined): ProgramUser | undefined {
   if (!wanted || !hasUsers()) return undefined
   const uid = wanted.uid ?? 0
   const [, , , group, , home] =
-    passwd
+    readOrNothing('/etc/passwd')
       .split('\n')
       .map((line) => line.split(':'))
       .find((fields) => fields[2] === String(uid)) ?? []

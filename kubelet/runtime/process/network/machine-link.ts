@@ -8,9 +8,9 @@ export const linkName = (root: string): string =>
   `${LINK_PREFIX}${createHash('sha256').update(root).digest('hex').slice(0, 5)}`
 
 /** Says why the machine cannot have a route to this range by the link; undefined: it can. */
-export function whyNoLink(range: AddressRange, name: string, routes = machineRoutes()): string | undefined {
+export function whyNoLink(range: AddressRange, name: string): string | undefined {
   if (process.getuid?.() !== 0) return 'that needs root'
-  const other = routes.find(({ device, network }) => device !== name && network.overlaps(range))
+  const other = machineRoutes().find(({ device, network }) => device !== name && network.overlaps(range))
   return other && `the machine has a route to ${other.network.cidr} by ${other.device}`
 }
 
@@ -36,7 +36,7 @@ const OWNER_BITS = 19
 /**
  * Says why the machine cannot have a route to the Services of a cluster; undefined: it can, or has it by another node.
  */
-export function whyNoServices(range: AddressRange, owner: number, routes = machineRoutes()): string | undefined {
-  const other = routes.find(({ network, metric }) => network.overlaps(range) && metric >>> 12 !== owner)
+export function whyNoServices(range: AddressRange, owner: number): string | undefined {
+  const other = machineRoutes().find(({ network, metric }) => network.overlaps(range) && metric >>> 12 !== owner)
   return other && `the machine has a route to ${other.network.cidr} by ${other.device}`
 }

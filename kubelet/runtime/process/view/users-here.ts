@@ -27,7 +27,7 @@ export const hasUsers = (): boolean => mapped().some(([, , count = 0]) => count 
 export const mayMakeDevices = (): boolean => mapped().some(([, , count]) => count === 0xffffffff)
 
 /** Linux shows files as those of other users from 6.3 on for all file systems that volumes are in. */
-export function canHaveUsers(version = release()): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
+export function canHaveUsers(): boolean {
+  const [major = 0, minor = 0] = release().split('.').map(Number)
   return (major > 6 || (major === 6 && minor >= 3)) && systemCalls().length > 0 && mayMakeDevices()
 }
