@@ -1,8 +1,9 @@
 /** Which nodes: what pods and volumes have in common. */
 import type { V1NodeSelectorRequirement } from '@kubernetes/client-node'
 import type { Wire } from '../../../shared/api/types.ts'
-import { forbidden, invalid, required } from '../../validation/field-error.ts'
+import { invalid, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
+import { NOT_AN_OPERATOR, validateOperator } from '../../validation/label-selector.ts'
 import { dns1123Subdomain, labelValueMessages, qualifiedName } from '../../validation/names.ts'
 import { reject } from './messages.ts'
 
@@ -32,36 +33,15 @@ export function validateNodeTerm(term: NodeTerm, checkValues: boolean, path: str
   }
 }
 
-const NOT_AN_OPERATOR = 'not a valid selector operator'
-
 function validateNodeRequirement(
   { key, operator, values = [] }: Requirement,
   checkValues: boolean,
   path: string,
   errors: FieldErrors,
 ): void {
-  switch (operator) {
-    case 'In':
-    case 'NotIn':
-      if (values.length === 0) {
-        errors.push(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"))
-      }
-      break
-    case 'Exists':
-    case 'DoesNotExist':
-      if (values.length > 0) {
-        errors.push(forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
-      }
-      break
-    case 'Gt':
-    case 'Lt':
-      if (values.length !== 1) {
-        errors.push(required(`${path}.values`, "must be specified single value when `operator` is 'Lt' or 'Gt'"))
-      }
-      break
-    default:
-      errors.push(invalid(`${path}.operator`, operator, NOT_AN_OPERATOR))
-  }
+  if (operator !== 'Gt' && operator !== 'Lt') validateOperator(operator, values, path, errors)
+  else if (values.length !== 1)
+    errors.push(required(`${path}.values`, "must be specified single value when `operator` is 'Lt' or 'Gt'"))
   reject(errors, `${path}.key`, key, qualifiedName(key))
   if (!checkValues) return
   for (const [index, value] of values.entries())
