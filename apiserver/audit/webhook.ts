@@ -1,3 +1,4 @@
+import type { ClusterAccess } from '../../shared/client/rest-client.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import type { Logger } from '../../shared/log/log.ts'
 import { AnswerReader } from '../webhook-client/answer-reader.ts'
@@ -5,15 +6,7 @@ import type { Connections, Target } from '../webhook-client/connections.ts'
 
 export interface AuditWebhookOptions {
   /** Says where batches go, from a kubeconfig. */
-  access: {
-    server: string
-    ca?: string
-    cert?: string
-    key?: string
-    token?: string
-    tlsServerName?: string
-    insecureSkipTlsVerify?: boolean
-  }
+  access: ClusterAccess
   maxSize: number
   maxWaitMs: number
   clock: Clock

@@ -58,15 +58,13 @@ export const flag: OptionType<boolean> = {
   show: String,
 }
 
-export function wholeNumber({
-  min,
-  max,
-  placeholder,
-}: {
+interface Bounds {
   min: number
   max: number
   placeholder: string
-}): OptionType<number> {
+}
+
+export function wholeNumber({ min, max, placeholder }: Bounds): OptionType<number> {
   const check = (value: unknown): number => {
     if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
     throw mustBe(`a whole number from ${min} to ${max}`, value)
@@ -80,15 +78,7 @@ export function wholeNumber({
   }
 }
 
-export function decimal({
-  min,
-  max,
-  placeholder,
-}: {
-  min: number
-  max: number
-  placeholder: string
-}): OptionType<number> {
+export function decimal({ min, max, placeholder }: Bounds): OptionType<number> {
   const check = (value: unknown): number => {
     if (typeof value === 'number' && value >= min && value <= max) return value
     throw mustBe(`a number from ${min} to ${max}`, value)

@@ -1,4 +1,4 @@
-import type { RecordedObject } from '../../shared/record/format.ts'
+import type { RecordedLoad, RecordedObject } from '../../shared/record/format.ts'
 import type { Interval } from './interval.ts'
 
 /**
@@ -165,17 +165,10 @@ export interface JournalRow {
   hotMs?: number
 }
 
-export interface Load {
-  /** UID of the pod in `target`, if the client knew it. */
-  uid?: string
+export interface Load
+  extends Pick<RecordedLoad, 'uid' | 'target' | 'namespace' | 'answered' | 'lost' | 'cut' | 'slowestMs'> {
   startMs: number
   endMs: number
-  target: string
-  namespace: string
-  answered: number
-  lost: number
-  cut: number
-  slowestMs: number
 }
 
 export const limits = {

@@ -150,7 +150,11 @@ function brokenRule(
 /** No rule of the object runs after it. */
 function lastError({ path, budget }: Position, schema: JSONSchemaProps, detail: string, error?: unknown): FieldError {
   budget.exhaust()
-  const limit = limitOf(error)
+  return errorAt(path, schema, detail, error)
+}
+
+function errorAt(path: string, schema: JSONSchemaProps, detail: string, cause: unknown): FieldError {
+  const limit = limitOf(cause)
   return {
     type: 'FieldValueInvalid',
     field: path || NO_FIELD,
@@ -159,6 +163,7 @@ function lastError({ path, budget }: Position, schema: JSONSchemaProps, detail: 
     ...(limit && { limit }),
   }
 }
+
 const isSimple = ({ type }: JSONSchemaProps): boolean => type !== 'object' && type !== 'array'
 
 function evaluationError(error: unknown, rule: ValidationRule, path: string, schema: JSONSchemaProps): FieldError {
@@ -169,14 +174,7 @@ function evaluationError(error: unknown, rule: ValidationRule, path: string, sch
     : why.startsWith('operation cancelled')
       ? `'${why}': no further validation rules will be run due to call cost exceeds limit for rule: ${said}`
       : `${why} evaluating rule: ${said}`
-  const limit = limitOf(error)
-  return {
-    type: 'FieldValueInvalid',
-    field: path || NO_FIELD,
-    value: schema.type ?? '',
-    detail,
-    ...(limit && { limit }),
-  }
+  return errorAt(path, schema, detail, error)
 }
 
 function failure(
