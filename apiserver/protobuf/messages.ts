@@ -1,26 +1,8 @@
 import { readFileSync } from 'node:fs'
+import type { FieldKind } from '../../openapi/types.ts'
 
 /** Names the form that a field has in JSON. */
-export type Form =
-  | 'string'
-  | 'bool'
-  | 'int32'
-  | 'int64'
-  | 'uint'
-  | 'double'
-  | 'bytes'
-  | 'Time'
-  | 'MicroTime'
-  | 'Quantity'
-  | 'IntOrString'
-  | 'raw'
-  | 'schemaOrArray'
-  | 'schemaOrBool'
-  | 'schemaOrStrings'
-  | 'message'
-  | 'list'
-  | 'map'
-  | 'wrapped'
+export type Form = Exclude<FieldKind, 'object'> | 'uint' | 'message' | 'wrapped'
 
 export interface FieldType {
   form: Form

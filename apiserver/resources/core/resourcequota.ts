@@ -5,7 +5,7 @@ import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import { invalid, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { qualifiedName } from '../../validation/names.ts'
-import { counted } from '../parts/counted-resources.ts'
+import { counted, standardResources } from '../parts/counted-resources.ts'
 import { NOT_NEGATIVE, reject } from '../parts/messages.ts'
 import { plain } from '../parts/plain.ts'
 
@@ -62,22 +62,9 @@ const usageText = ({ status }: ResourceQuota, takes: (name: string) => boolean):
     .join(', ')
 
 /** Amounts that a quota may speak of by name. */
-const standard = new Set([
-  ...counted,
-  'cpu',
-  'memory',
-  'ephemeral-storage',
-  'requests.cpu',
-  'requests.memory',
-  'requests.storage',
-  'requests.ephemeral-storage',
-  'limits.cpu',
-  'limits.memory',
-  'limits.ephemeral-storage',
-])
-const known = new Set([...standard, 'storage'])
+const known = new Set([...counted, ...standardResources])
 const isStandardQuota = (name: string): boolean =>
-  standard.has(name) || name.startsWith('requests.hugepages-') || name.startsWith('hugepages-')
+  (name !== 'storage' && known.has(name)) || name.startsWith('requests.hugepages-') || name.startsWith('hugepages-')
 
 const compute = new Set(['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory'])
 /** Which amounts may be counted for some objects only, and for which. */

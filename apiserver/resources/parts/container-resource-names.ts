@@ -2,27 +2,9 @@
 import { invalid } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { qualifiedName } from '../../validation/names.ts'
+import { measured, standardResources } from './counted-resources.ts'
 import { reject } from './messages.ts'
 
-const standard = new Set(['cpu', 'memory', 'ephemeral-storage'])
-const standardAnywhere = new Set([
-  ...standard,
-  'storage',
-  'pods',
-  'services',
-  'replicationcontrollers',
-  'resourcequotas',
-  'secrets',
-  'configmaps',
-  'persistentvolumeclaims',
-  'requests.cpu',
-  'requests.memory',
-  'requests.storage',
-  'requests.ephemeral-storage',
-  'limits.cpu',
-  'limits.memory',
-  'limits.ephemeral-storage',
-])
 export const HUGE_PAGES = 'hugepages-'
 
 export const isHugePage = (name: string) => name.startsWith(HUGE_PAGES)
@@ -34,12 +16,12 @@ export const canOvercommit = (name: string) => isNative(name) && !isHugePage(nam
 export function validateResourceName(name: string, field: string, errors: FieldErrors): void {
   const messages = qualifiedName(name)
   reject(errors, field, name, messages)
-  if (messages.length === 0 && !name.includes('/') && !standardAnywhere.has(name) && !isHugePage(name))
+  if (messages.length === 0 && !name.includes('/') && !standardResources.has(name) && !isHugePage(name))
     errors.push(invalid(field, name, 'must be a standard resource type or fully qualified'))
 }
 
 export function validateContainerResourceName(name: string, field: string, errors: FieldErrors): void {
-  if (standard.has(name)) return
+  if (measured.has(name)) return
   validateResourceName(name, field, errors)
   if (qualifiedName(name).length > 0) return
   if (!name.includes('/')) {

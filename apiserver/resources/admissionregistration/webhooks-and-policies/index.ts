@@ -24,6 +24,8 @@ import { validateWebhooks } from './validate-webhooks.ts'
 
 const group = 'admissionregistration.k8s.io'
 const categories = ['api-extensions']
+const common = { unqualifiedFinalizers: true, warnings: staticNameWarnings, allowUnconditionalUpdate: false }
+const commonToWebhooks = { ...common, generation: { changed: contentOrEmptinessChanged } }
 
 const rules = (): object => ({
   apiGroups: ['apps'],
@@ -92,12 +94,9 @@ const validatingwebhookconfiguration = plain<WithMeta<V1ValidatingWebhookConfigu
   columns: webhookColumns,
   cells: webhookCells,
   strategy: {
-    generation: { changed: contentOrEmptinessChanged },
-    unqualifiedFinalizers: true,
-    warnings: staticNameWarnings,
+    ...commonToWebhooks,
     applyDefaults: ({ webhooks = [] }) => webhooks.forEach(defaultWebhook),
     validate: ({ webhooks = [] }, errors) => validateWebhooks(webhooks, errors),
-    allowUnconditionalUpdate: false,
   },
   example: { metadata: { name: 'check' }, webhooks: [webhookExample()] },
 })
@@ -110,9 +109,7 @@ const mutatingwebhookconfiguration = plain<WithMeta<V1MutatingWebhookConfigurati
   columns: webhookColumns,
   cells: webhookCells,
   strategy: {
-    generation: { changed: contentOrEmptinessChanged },
-    unqualifiedFinalizers: true,
-    warnings: staticNameWarnings,
+    ...commonToWebhooks,
     applyDefaults({ webhooks = [] }) {
       for (const webhook of webhooks) {
         defaultWebhook(webhook)
@@ -120,7 +117,6 @@ const mutatingwebhookconfiguration = plain<WithMeta<V1MutatingWebhookConfigurati
       }
     },
     validate: ({ webhooks = [] }, errors) => validateWebhooks(webhooks, errors),
-    allowUnconditionalUpdate: false,
   },
   example: { metadata: { name: 'change' }, webhooks: [webhookExample()] },
 })
@@ -192,15 +188,13 @@ export const validatingadmissionpolicy = plain<WithMeta<V1ValidatingAdmissionPol
   statusKeepsMetadata: true,
   countsGenerations: true,
   strategy: {
-    unqualifiedFinalizers: true,
-    warnings: staticNameWarnings,
+    ...common,
     applyDefaults: defaultPolicy,
     validate: (policy, errors) => validatePolicySpec(policy, errors),
     validateUpdate(policy, _old, errors, { subresource }) {
       if (subresource === 'status') validateConditions(policy.status?.conditions, 'status.conditions', errors)
       else validatePolicySpec(policy, errors)
     },
-    allowUnconditionalUpdate: false,
   },
   example: {
     metadata: { name: 'limit' },
@@ -220,8 +214,7 @@ const validatingadmissionpolicybinding = plain<WithMeta<V1ValidatingAdmissionPol
   cells: bindingCells,
   countsGenerations: true,
   strategy: {
-    unqualifiedFinalizers: true,
-    warnings: staticNameWarnings,
+    ...common,
     applyDefaults: ({ spec }) => defaultMatch(spec?.matchResources),
     validate({ spec }, errors) {
       validatePolicyName(spec?.policyName, errors)
@@ -229,7 +222,6 @@ const validatingadmissionpolicybinding = plain<WithMeta<V1ValidatingAdmissionPol
       if (spec?.matchResources) validateMatchResources(spec.matchResources, 'spec.matchResources', errors)
       validateValidationActions(spec?.validationActions, 'spec.validationActions', errors)
     },
-    allowUnconditionalUpdate: false,
   },
   example: { metadata: { name: 'limit' }, spec: { policyName: 'limit', validationActions: ['Deny'] } },
 })
@@ -244,11 +236,9 @@ const mutatingadmissionpolicy = plain<WithMeta<V1MutatingAdmissionPolicy>>({
   cells: (policy, nowMs) => policyCells(policy, policy.spec?.mutations, nowMs),
   countsGenerations: true,
   strategy: {
-    unqualifiedFinalizers: true,
-    warnings: staticNameWarnings,
+    ...common,
     applyDefaults: defaultPolicy,
     validate: ({ spec }, errors) => validateMutatingPolicySpec(spec, errors),
-    allowUnconditionalUpdate: false,
   },
   example: {
     metadata: { name: 'label' },
@@ -270,15 +260,13 @@ const mutatingadmissionpolicybinding = plain<WithMeta<V1MutatingAdmissionPolicyB
   cells: bindingCells,
   countsGenerations: true,
   strategy: {
-    unqualifiedFinalizers: true,
-    warnings: staticNameWarnings,
+    ...common,
     applyDefaults: ({ spec }) => defaultMatch(spec?.matchResources),
     validate({ spec }, errors) {
       validatePolicyName(spec?.policyName, errors)
       if (spec?.paramRef) validateParamRef(spec.paramRef, 'spec.paramRef', errors)
       if (spec?.matchResources) validateMatchResources(spec.matchResources, 'spec.matchResources', errors)
     },
-    allowUnconditionalUpdate: false,
   },
   example: { metadata: { name: 'label' }, spec: { policyName: 'label' } },
 })
