@@ -1,28 +1,18 @@
 import { apiServerOptions } from '../apiserver/options.ts'
 import { parseStorage, type StorageChoice, storageOption } from '../apiserver/storage/open-storage.ts'
-import { containerOptions } from '../kubelet/container-options.ts'
-import { backoffOptions } from '../kubelet/containers/backoff-options.ts'
-import { evictionOptions } from '../kubelet/eviction/options.ts'
-import { verificationOptions } from '../kubelet/images/access/verification-options.ts'
-import { imageGarbageOptions } from '../kubelet/images/garbage/options.ts'
-import { registryOptions } from '../kubelet/images/registry-options.ts'
-import { shutdownOptions } from '../kubelet/node/shutdown-options.ts'
 import { runtimeOption } from '../kubelet/runtime-option.ts'
-import { serviceOptions } from '../kubelet/services/options.ts'
-import { tunnelOption } from '../kubelet/tunnel-option.ts'
+import {
+  hostFilesOption,
+  imageOption,
+  imageOptions,
+  imageStopSignalOption,
+  podOptions,
+  separationOptions,
+  shortenRunningKillsOption,
+} from '../kubelet/shared-options.ts'
 import { electionOptions } from '../shared/config/election-options.ts'
 import { option, type Values } from '../shared/config/option.ts'
-import {
-  commandMap,
-  flag,
-  oneOf,
-  path,
-  podCount,
-  port,
-  subdomain,
-  textMap,
-  wholeNumber,
-} from '../shared/config/option-types.ts'
+import { flag, path, podCount, port, subdomain, textMap, wholeNumber } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { stateDirOption } from './state-directory.ts'
 
@@ -73,48 +63,22 @@ export const clusterOptions = {
     default: '',
     help: 'Folder whose files are pods of the node; by default kubelet/manifests in the state folder',
   }),
-  image: option(commandMap, {
-    default: {},
-    help: "Program an image stands for: 'nginx:*=/usr/sbin/nginx'; repeatable",
-  }),
+  image: imageOption,
   imagePath: option(textMap, {
     default: {},
     help: "Folder that comes first on an image's PATH: 'busybox:*=/opt/busybox/bin'; repeatable",
   }),
-  imageStopSignal: option(textMap, {
-    default: {},
-    help: "Signal that asks an image's program to end, instead of SIGTERM: 'nginx:*=SIGQUIT'; repeatable",
-  }),
+  imageStopSignal: imageStopSignalOption,
   imageStore: option(path, {
     default: '',
     help: 'Folder of the images that kubestage image load has loaded; by default images in the state folder',
   }),
-  ...registryOptions,
-  ...imageGarbageOptions,
-  ...verificationOptions,
+  ...imageOptions,
   runtime: runtimeOption,
-  isolation: option(oneOf('auto', 'none', 'pod'), {
-    default: 'auto',
-    help: "Whether a container's processes have their own namespaces; auto: where the machine allows it",
-  }),
-  network: option(oneOf('host', 'pod'), {
-    default: 'host',
-    help: "Whether each pod has a network of its own, or shares the machine's",
-  }),
-  podTunnel: tunnelOption,
-  ...serviceOptions,
-  hostFiles: option(flag, {
-    default: false,
-    help: "Containers write to the machine's own files; volumes are mounted only where it has their place",
-  }),
-  shortenRunningKills: option(flag, {
-    default: false,
-    help: 'A second DELETE that leaves less time shortens a kill that has begun; a real kubelet goes on as it was',
-  }),
-  ...shutdownOptions,
-  ...backoffOptions,
-  ...evictionOptions,
-  ...containerOptions,
+  ...separationOptions,
+  hostFiles: hostFilesOption,
+  shortenRunningKills: shortenRunningKillsOption,
+  ...podOptions,
 }
 
 /** Holds the values of {@link clusterOptions} that the parts of a cluster start with. */

@@ -1,19 +1,15 @@
 import { UsageError, type Values } from '../shared/config/option.ts'
 import { duration } from '../shared/config/option-types.ts'
-import { evictionConfig, type evictionOptions } from './eviction/options.ts'
-import { type verificationOptions, verificationPolicy } from './images/access/verification-options.ts'
-import { type imageGarbageOptions, imageGarbagePolicy } from './images/garbage/options.ts'
+import { evictionConfig } from './eviction/options.ts'
+import { verificationPolicy } from './images/access/verification-options.ts'
+import { imageGarbagePolicy } from './images/garbage/options.ts'
 import type { PodCidr } from './node/pod-network.ts'
-import type { shutdownOptions } from './node/shutdown-options.ts'
 import { criEndpoint, type RuntimeChoice } from './runtime-option.ts'
+import type { imageOptions, podOptions, separationOptions } from './shared-options.ts'
 
 /** Throws a UsageError for values that are right one by one, and do not fit together. */
 export function checkOptions(
-  values: Values<
-    typeof evictionOptions & typeof shutdownOptions & typeof imageGarbageOptions & typeof verificationOptions
-  > & {
-    network: 'host' | 'pod'
-    podTunnel: 'none' | 'vxlan'
+  values: Values<typeof imageOptions & typeof separationOptions & typeof podOptions> & {
     podCidr?: PodCidr
     runtime?: RuntimeChoice
   },

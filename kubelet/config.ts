@@ -5,7 +5,6 @@ import { featureGatesOption } from '../shared/config/feature-gates.ts'
 import { type Options, type OptionType, option, type Values } from '../shared/config/option.ts'
 import {
   cidr,
-  commandMap,
   flag,
   names,
   oneOf,
@@ -21,19 +20,19 @@ import { serverUrls } from '../shared/config/server-urls.ts'
 import { timeOriginOption, timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
 import { checkOptions } from './check-options.ts'
-import { containerOptions } from './container-options.ts'
-import { backoffOptions } from './containers/backoff-options.ts'
-import { evictionOptions } from './eviction/options.ts'
-import { verificationOptions } from './images/access/verification-options.ts'
-import { imageGarbageOptions } from './images/garbage/options.ts'
 import type { Proxies } from './images/registry/settings.ts'
-import { registryOptions } from './images/registry-options.ts'
 import type { PodCidr } from './node/pod-network.ts'
-import { shutdownOptions } from './node/shutdown-options.ts'
 import { machineAddresses } from './runtime/network/machine-addresses.ts'
 import { runtimeOption } from './runtime-option.ts'
-import { serviceOptions } from './services/options.ts'
-import { tunnelOption } from './tunnel-option.ts'
+import {
+  hostFilesOption,
+  imageOption,
+  imageOptions,
+  imageStopSignalOption,
+  podOptions,
+  separationOptions,
+  shortenRunningKillsOption,
+} from './shared-options.ts'
 
 const addressings = ['auto', 'node', 'loopback', 'host']
 
@@ -91,19 +90,8 @@ export const kubeletOptions = {
     default: '',
     help: 'Folder of the images that kubestage image load has loaded (default: images in --root-dir)',
   }),
-  ...registryOptions,
-  ...imageGarbageOptions,
-  ...verificationOptions,
-  isolation: option(oneOf('auto', 'none', 'pod'), {
-    default: 'auto',
-    help: "Whether a container's processes have their own namespaces; auto: where the machine allows it",
-  }),
-  network: option(oneOf('host', 'pod'), {
-    default: 'host',
-    help: "Whether each pod has a network of its own, or shares the machine's",
-  }),
-  podTunnel: tunnelOption,
-  ...serviceOptions,
+  ...imageOptions,
+  ...separationOptions,
   neighbours: option(path, {
     default: '',
     help: 'Folder in which nodes of one machine find the networks of each other (default: there are none)',
@@ -112,30 +100,15 @@ export const kubeletOptions = {
     default: [],
     help: 'Files and folders that no container sees, beside --root-dir, --kubeconfig and the key of --tls-private-key-file',
   }),
-  hostFiles: option(flag, {
-    default: false,
-    help: "Containers write to the machine's own files; volumes are mounted only where it has their place",
-  }),
-  image: option(commandMap, {
-    default: {},
-    help: "Program an image stands for: 'nginx:*=/usr/sbin/nginx'; repeatable",
-  }),
+  hostFiles: hostFilesOption,
+  image: imageOption,
   imagePath: option(textMap, { default: {}, help: "Folder that comes first on an image's PATH; repeatable" }),
-  imageStopSignal: option(textMap, {
-    default: {},
-    help: "Signal that asks an image's program to end, instead of SIGTERM: 'nginx:*=SIGQUIT'; repeatable",
-  }),
+  imageStopSignal: imageStopSignalOption,
   featureGates: featureGatesOption,
-  shortenRunningKills: option(flag, {
-    default: false,
-    help: 'A second DELETE that leaves less time shortens a kill that has begun; a real kubelet goes on as it was',
-  }),
+  shortenRunningKills: shortenRunningKillsOption,
   timeScale: timeScaleOption,
   timeOrigin: timeOriginOption,
-  ...shutdownOptions,
-  ...backoffOptions,
-  ...evictionOptions,
-  ...containerOptions,
+  ...podOptions,
   supervised: option(flag, {
     default: false,
     help: 'Supervised mode: start on the first line of standard input, exit when standard input closes',
