@@ -1,9 +1,9 @@
 import type { Restored } from '../../apiserver/instruments/snapshot.ts'
+import { readNamedFile } from '../../shared/config/named-file.ts'
 import { UsageError } from '../../shared/config/option.ts'
 import { askServer } from '../access/ask-server.ts'
 import { clusterPlace } from '../access/cluster-access.ts'
 import { command } from '../command.ts'
-import { readNamedFile } from '../terminal/named-file.ts'
 import { outputOption, printData } from '../terminal/output.ts'
 
 export default command({

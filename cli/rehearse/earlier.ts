@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { readNamedFile } from '../../shared/config/named-file.ts'
 import { UsageError } from '../../shared/config/option.ts'
 import { at, listAt, msOf, numberAt, plain, textAt } from '../../ui/story/text.ts'
-import { readNamedFile } from '../terminal/named-file.ts'
 import { type Status, statuses, statusOf } from './status.ts'
 
 /** Holds what a trend needs of an earlier JSON report. */

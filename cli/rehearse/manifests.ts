@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
 import { kubernetesSchema } from '../../shared/api/json/yaml-schema.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
+import { readNamedFile } from '../../shared/config/named-file.ts'
 import { UsageError } from '../../shared/config/option.ts'
-import { readNamedFile } from '../terminal/named-file.ts'
 
 /** All objects of YAML or JSON files, lists taken apart. A mistake is told with its file. */
 export async function readManifests(files: readonly string[]): Promise<{ file: string; object: KubeObject }[]> {

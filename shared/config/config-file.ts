@@ -1,9 +1,8 @@
-import { readInputText } from './input.ts'
+import { readNamedFile } from './named-file.ts'
 import { nearest } from './nearest.ts'
-import { ConfigError, type Options, UsageError } from './option.ts'
+import { type Options, UsageError } from './option.ts'
 import { EntryError, record } from './option-types.ts'
 import type { SchemaMistake } from './schema-mistakes.ts'
-import { whyRefused } from './system-errors.ts'
 
 export interface ConfigFileKeys {
   /** The options whose values are wanted. */
@@ -28,7 +27,7 @@ export async function readConfigFile(
   file: string,
   { options, keys = options, schemaMistakes = () => [] }: ConfigFileKeys,
 ): Promise<Record<string, unknown>> {
-  const source = read(file)
+  const source = readNamedFile(file, 'no such file; --config names the config file')
   const content = await parse(file, source)
   const mistakes: Mistake[] = mistakesIn(content, keys, schemaMistakes(content, keys))
   const values: Record<string, unknown> = {}
@@ -81,20 +80,6 @@ function mistakeOf(error: Error, key: string, value: unknown): Mistake {
   if (!(error instanceof EntryError)) return { path: [key], message }
   const entry = Array.isArray(value) ? String(value.findIndex((one) => String(one) === error.entry)) : error.entry
   return { path: [key, entry], message }
-}
-
-function read(file: string): string {
-  try {
-    return readInputText(file)
-  } catch (error) {
-    if (error instanceof ConfigError) throw error
-    const { code } = error as NodeJS.ErrnoException
-    throw new UsageError(
-      code === 'ENOENT'
-        ? `${file}: no such file; --config names the config file`
-        : `${file}: cannot be read: ${whyRefused(error as Error)}`,
-    )
-  }
 }
 
 async function parse(file: string, source: string): Promise<Record<string, unknown>> {
