@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { OtherServer } from '../../cluster/supervisor/api-servers.ts'
 import type { KubeList, Node } from '../../shared/api/types.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
+import { textOf } from '../../shared/files/text-of.ts'
 import { askServer } from '../access/ask-server.ts'
 import { accessTo, clusterPlace, elsewhere, type Place } from '../access/cluster-access.ts'
 import { findRunning } from '../access/running.ts'
@@ -64,12 +64,8 @@ function sumOf(values: readonly (number | undefined)[]): number | undefined {
 
 /** Resident, in bytes; undefined where there is no /proc. */
 function memoryOf(pid: number): number | undefined {
-  try {
-    const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
-  } catch {
-    return undefined
-  }
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(textOf(`/proc/${pid}/status`))?.[1]
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
 }
 
 /** `2026-11-21T18:40:00Z (2m ago)` */

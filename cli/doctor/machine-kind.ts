@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { release } from 'node:os'
+import { textOf } from '../../shared/files/text-of.ts'
 
 /** Holds the facts that decide which rights a machine gives, and how its user gets more of them. */
 export interface MachineKind {
@@ -52,12 +53,4 @@ function whyNoUsers(): MachineKind['noUsers'] {
   if (setting('user/max_user_namespaces') === '0') return 'limit'
   if (setting('kernel/unprivileged_userns_clone') === '0') return 'clone'
   return setting('kernel/apparmor_restrict_unprivileged_userns') === '1' ? 'apparmor' : undefined
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
-  }
 }

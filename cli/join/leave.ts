@@ -1,4 +1,4 @@
-import { readFileSync, rmdirSync, rmSync } from 'node:fs'
+import { rmdirSync, rmSync } from 'node:fs'
 import { Adopted } from '../../cluster/index.ts'
 import { ignoring } from '../../shared/api/status/status-error.ts'
 import { nodes } from '../../shared/client/resources.ts'
@@ -7,6 +7,7 @@ import { ConfigError, option } from '../../shared/config/option.ts'
 import { duration } from '../../shared/config/option-types.ts'
 import { configOption } from '../../shared/config/resolve.ts'
 import { lockHolder } from '../../shared/files/lock.ts'
+import { textOf } from '../../shared/files/text-of.ts'
 import { kubeconfigOption } from '../access/cluster-access.ts'
 import { withClient } from '../access/cluster-client.ts'
 import { command } from '../command.ts'
@@ -60,19 +61,12 @@ async function endKubelet({ lock, kubelet }: NodeFolder, timeoutMs: number): Pro
 
 /** Refuses to remove what is mounted in the folder. */
 function checkMounts({ root }: NodeFolder): void {
-  const places = mountPoints().filter((place) => place.startsWith(`${root}/`))
-  if (places.length === 0) return
-  throw new ConfigError(`${places[0]} is still mounted, so nothing is removed: umount it, then leave again`)
-}
-
-function mountPoints(): string[] {
-  try {
-    return readFileSync('/proc/self/mounts', 'utf8')
-      .split('\n')
-      .map((line) => line.split(' ')[1] ?? '')
-  } catch {
-    return [] // no Linux
-  }
+  const mountPoints = textOf('/proc/self/mounts')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '')
+  const place = mountPoints.find((point) => point.startsWith(`${root}/`))
+  if (place === undefined) return
+  throw new ConfigError(`${place} is still mounted, so nothing is removed: umount it, then leave again`)
 }
 
 /** A folder in which the user keeps something else stays. */

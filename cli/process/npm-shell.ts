@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { realClock } from '../../shared/clock/real-clock.ts'
+import { processFields, textOf } from '../../shared/files/text-of.ts'
 
 const betweenMs = 500
 /** This process, its launcher or its guardian, and npm's shell. */
@@ -44,23 +44,14 @@ function npmShell(script: string): Running | undefined {
   let found = processOf(process.pid)
   for (let generation = 0; found && generation < generations; generation++) {
     found = processOf(found.parent)
-    const [, flag, text = ''] = found ? read(`/proc/${found.pid}/cmdline`).split('\0') : []
+    const [, flag, text = ''] = found ? textOf(`/proc/${found.pid}/cmdline`).split('\0') : []
     if (found && flag === '-c' && text.replaceAll("'", '').startsWith(script.replaceAll("'", ''))) return found
   }
   return undefined
 }
 
 function processOf(pid: number): Running | undefined {
-  const stat = read(`/proc/${pid}/stat`)
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const fields = processFields(pid)
   const [state, parent, startTime] = [fields[0], Number(fields[1]), fields[19]]
   return startTime === undefined || state === 'Z' ? undefined : { pid, parent, startTime }
-}
-
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
-  }
 }

@@ -1,8 +1,9 @@
 import { hostname } from 'node:os'
 import type { Container, Pod } from '../../shared/api/types.ts'
+import { textOf } from '../../shared/files/text-of.ts'
 import { CLUSTER_DOMAIN } from '../pod/cluster-domain.ts'
 import type { Mount } from '../runtime/container-runtime.ts'
-import { contents, mountsItself, podFileMount } from './pod-file.ts'
+import { mountsItself, podFileMount } from './pod-file.ts'
 
 const HOSTS = '/etc/hosts'
 const HOSTNAME = '/etc/hostname'
@@ -29,7 +30,7 @@ export function hostsMount(
   const { hostNetwork, hostAliases = [] } = pod.spec
   if (hostNetwork && hostAliases.length === 0 && !isNeeded) return undefined
   if (mountsItself(container, HOSTS)) return undefined
-  const text = hostsFile(pod, podIP, ownNetwork && !hostNetwork ? undefined : contents(HOSTS))
+  const text = hostsFile(pod, podIP, ownNetwork && !hostNetwork ? undefined : textOf(HOSTS))
   return podFileMount(pod, { containerPath: HOSTS, name: 'etc-hosts', text, rootDir })
 }
 

@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Container, Pod } from '../../shared/api/types.ts'
+import { textOf } from '../../shared/files/text-of.ts'
 import { podDir } from '../pod/folders.ts'
 import type { Mount } from '../runtime/container-runtime.ts'
 
@@ -16,7 +17,7 @@ export function podFileMount(
   const hostPath = path.join(podDir(rootDir, pod.metadata.uid ?? ''), name)
   // Most files are new, and to read what is not there costs more than to look.
   const isThere = statSync(hostPath, { throwIfNoEntry: false }) !== undefined
-  if (!isThere || contents(hostPath) !== text) write(hostPath, text)
+  if (!isThere || textOf(hostPath) !== text) write(hostPath, text)
   return { containerPath, hostPath, readonly: false }
 }
 
@@ -28,14 +29,5 @@ function write(file: string, text: string): void {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     mkdirSync(path.dirname(file), { recursive: true })
     writeFileSync(file, text)
-  }
-}
-
-/** Returns the contents of a file; empty if it does not exist. */
-export function contents(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
   }
 }

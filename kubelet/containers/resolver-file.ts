@@ -1,7 +1,8 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
+import { textOf } from '../../shared/files/text-of.ts'
 import { CLUSTER_DOMAIN } from '../pod/cluster-domain.ts'
 import type { Mount } from '../runtime/container-runtime.ts'
-import { contents, mountsItself, podFileMount } from './pod-file.ts'
+import { mountsItself, podFileMount } from './pod-file.ts'
 
 const RESOLVER = '/etc/resolv.conf'
 /** Resolvers read this many entries. Upstream: validation.MaxDNSNameservers. */
@@ -20,7 +21,7 @@ export function resolverMount(
   const cluster = wantsCluster(pod) ? dnsServer : undefined
   const isOwn = isNeeded || cluster !== undefined || dnsPolicy === 'None' || dnsConfig !== undefined
   if (!isOwn || mountsItself(container, RESOLVER)) return undefined
-  const text = resolverFile(pod, contents(RESOLVER), cluster)
+  const text = resolverFile(pod, textOf(RESOLVER), cluster)
   return podFileMount(pod, { containerPath: RESOLVER, name: 'resolv.conf', text, rootDir })
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { textOf } from '../../shared/files/text-of.ts'
 import type { SignalReception } from './container-runtime.ts'
 
 /**
@@ -8,7 +8,7 @@ import type { SignalReception } from './container-runtime.ts'
 
 /** Returns how a process is set to handle the signal; undefined if the process does not exist. */
 export function receptionOf(pid: number, signal: number): (SignalReception & { isStopped: boolean }) | undefined {
-  const status = read(`${pid}/status`)
+  const status = textOf(`/proc/${pid}/status`, 'latin1')
   const field = (name: string): string | undefined => new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(status)?.[1]
   const has = (mask: string | undefined): boolean => ((BigInt(`0x${mask ?? '0'}`) >> BigInt(signal - 1)) & 1n) === 1n
   if (!status) return undefined
@@ -16,13 +16,5 @@ export function receptionOf(pid: number, signal: number): (SignalReception & { i
     disposition: has(field('SigCgt')) ? 'caught' : has(field('SigIgn')) ? 'ignored' : 'default',
     isInit: field('NSpid')?.split(/\s+/).at(-1) === '1',
     isStopped: /^[Tt]/.test(field('State') ?? ''),
-  }
-}
-
-function read(file: string): string {
-  try {
-    return readFileSync(`/proc/${file}`, 'latin1')
-  } catch {
-    return ''
   }
 }

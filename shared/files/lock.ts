@@ -1,5 +1,6 @@
-import { linkSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { readRegularFile } from './regular-file.ts'
+import { processFields } from './text-of.ts'
 
 /** A process: the start time tells it from a later one with the same number. */
 export interface Holder {
@@ -72,16 +73,8 @@ export function holderFor(pid: number): Holder {
   return { pid, startTime: startTimeOf(pid) }
 }
 
-/**
- * From /proc/<pid>/stat, counted after the name, which may hold anything; `undefined` for a zombie, and where there is
- * no /proc.
- */
+/** Returns undefined for a zombie, and where there is no /proc. */
 function startTimeOf(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields[0] === 'Z' ? undefined : fields[19]
-  } catch {
-    return undefined
-  }
+  const fields = processFields(pid)
+  return fields[0] === 'Z' ? undefined : fields[19]
 }

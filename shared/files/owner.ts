@@ -1,9 +1,11 @@
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { textOf } from './text-of.ts'
 
 /** `1000 (alice)`, or the number alone where /etc/passwd does not have it. */
 export function userName(uid: number): string {
-  const name = passwd()
+  const name = textOf('/etc/passwd')
+    .split('\n')
     .map((line) => line.split(':'))
     .find(([, , id]) => id === `${uid}`)?.[0]
   return name ? `${uid} (${name})` : `${uid}`
@@ -16,13 +18,5 @@ export function otherOwner(path: string): { path: string; user: string } | undef
     return uid === process.getuid?.() ? undefined : { path, user: userName(uid) }
   } catch {
     return dirname(path) === path ? undefined : otherOwner(dirname(path))
-  }
-}
-
-function passwd(): string[] {
-  try {
-    return readFileSync('/etc/passwd', 'utf8').split('\n')
-  } catch {
-    return []
   }
 }

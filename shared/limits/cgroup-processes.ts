@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { textOf } from '../files/text-of.ts'
 
 /**
  * Returns how many processes and threads the cgroups of this process allow; Infinity if they set no limit. Each cgroup
@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
  */
 export function cgroupProcesses(proc = '/proc/self/cgroup', root = '/sys/fs/cgroup'): number {
   let least = Number.POSITIVE_INFINITY
-  for (const [, controllers = '', path = '/'] of read(proc).matchAll(/^\d+:([^:]*):(\/.*)$/gm)) {
+  for (const [, controllers = '', path = '/'] of textOf(proc).matchAll(/^\d+:([^:]*):(\/.*)$/gm)) {
     if (controllers !== '' && !controllers.split(',').includes('pids')) continue
     for (let at = path; ; at = dirname(at)) {
       least = Math.min(least, limitIn(join(root, controllers, at)))
@@ -18,14 +18,6 @@ export function cgroupProcesses(proc = '/proc/self/cgroup', root = '/sys/fs/cgro
 }
 
 function limitIn(cgroup: string): number {
-  const text = read(join(cgroup, 'pids.max'))
+  const text = textOf(join(cgroup, 'pids.max'))
   return /^\d+$/m.test(text) ? Number(text) : Number.POSITIVE_INFINITY
-}
-
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
-  }
 }

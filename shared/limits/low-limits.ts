@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { textOf } from '../files/text-of.ts'
 import { cgroupProcesses } from './cgroup-processes.ts'
 
 /** Below so many processes and threads a cluster may not start. */
@@ -21,19 +21,11 @@ export function lowLimits(): string {
 
 /** Returns `20 processes (ulimit -u)`: the limits of this process under which a cluster may not start. */
 export function limitsThatAreLow(): string {
-  const text = ownLimits()
+  const text = textOf('/proc/self/limits')
   const low = rows.flatMap(({ row, least, unit, shown, isForRoot }) => {
     const limit = Number(new RegExp(`^${row} +(\\d+)`, 'm').exec(text)?.[1] ?? Number.NaN) / unit
     return limit < least && (process.getuid?.() !== 0 || isForRoot) ? [`${Math.floor(limit)} ${shown}`] : []
   })
   const processes = cgroupProcesses()
   return [...low, ...(processes < leastProcesses ? [`${processes} processes (pids.max of its cgroup)`] : [])].join(', ')
-}
-
-function ownLimits(): string {
-  try {
-    return readFileSync('/proc/self/limits', 'utf8')
-  } catch {
-    return ''
-  }
 }

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { AddressRange } from '../api/services/address-range.ts'
+import { textOf } from '../files/text-of.ts'
 
 export interface Route {
   device: string
@@ -11,13 +11,7 @@ export interface Route {
 export const LINK_PREFIX = 'kubestage-'
 
 /** Returns the routes of this machine, without default routes. */
-export function machineRoutes(): Route[] {
-  try {
-    return parseRoutes(readFileSync('/proc/net/route', 'latin1'))
-  } catch {
-    return []
-  }
-}
+export const machineRoutes = (): Route[] => parseRoutes(textOf('/proc/net/route', 'latin1'))
 
 /** Reads the table of `/proc/net/route`; its addresses are in the order of the processor's bytes, which is little-endian. */
 export function parseRoutes(table: string): Route[] {

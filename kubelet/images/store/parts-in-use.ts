@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
+import { textOf } from '../../../shared/files/text-of.ts'
 
 /**
  * Looks at all processes of this machine, once, and returns which of them sees a part of a store as its files: the
@@ -6,14 +7,6 @@ import { readdirSync, readFileSync } from 'node:fs'
  */
 export function partsInUse(): (part: string) => number | undefined {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  const mounts = pids.map((pid) => ({ pid: Number(pid), text: mountsOf(pid) }))
+  const mounts = pids.map((pid) => ({ pid: Number(pid), text: textOf(`/proc/${pid}/mountinfo`) }))
   return (part) => mounts.find(({ text }) => text.includes(part))?.pid
-}
-
-function mountsOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/mountinfo`, 'utf8')
-  } catch {
-    return '' // it has ended, or is another user's
-  }
 }

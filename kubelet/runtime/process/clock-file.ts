@@ -1,6 +1,7 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeFolder } from '../../../shared/files/make-folder.ts'
+import { textOf } from '../../../shared/files/text-of.ts'
 import { receptionOf } from '../proc-files.ts'
 import { sendSignal, signalNumber } from '../signals.ts'
 
@@ -16,12 +17,8 @@ export const clockFileVariable = 'KUBESTAGE_CLOCK_FILE'
 
 /** Milliseconds; 0 if the file was not written. */
 export function readMovedClock(rootDir: string): number {
-  try {
-    const seconds = Number(readFileSync(clockFile(rootDir), 'utf8'))
-    return Number.isFinite(seconds) ? Math.round(seconds * 1000) : 0
-  } catch {
-    return 0
-  }
+  const seconds = Number(textOf(clockFile(rootDir)))
+  return Number.isFinite(seconds) ? Math.round(seconds * 1000) : 0
 }
 
 /** Writes the file in place, so that containers that have it mounted see the same file. */

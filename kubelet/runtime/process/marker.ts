@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
+import { textOf } from '../../../shared/files/text-of.ts'
 
 /** Set in the environment of every process we start, so that its descendants are found wherever they went. */
 export const markerVariable = 'KUBESTAGE_CONTAINER'
@@ -9,16 +10,12 @@ export const markerOf = (pid: number | string): string | undefined => variableOf
 
 /** A variable of a process, as it was when it was executed. */
 export function variableOf(pid: number | string, name: string): string | undefined {
-  try {
-    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1')
-    const start = environment.startsWith(`${name}=`) ? 0 : environment.indexOf(`\0${name}=`) + 1
-    if (start === 0 && !environment.startsWith(`${name}=`)) return undefined
-    const from = start + name.length + 1
-    const end = environment.indexOf('\0', from)
-    return environment.slice(from, end === -1 ? undefined : end)
-  } catch {
-    return undefined // gone meanwhile, or not ours to read
-  }
+  const environment = textOf(`/proc/${pid}/environ`, 'latin1')
+  const before = `\0${environment}`.indexOf(`\0${name}=`)
+  if (before === -1) return undefined
+  const from = before + name.length + 1
+  const end = environment.indexOf('\0', from)
+  return environment.slice(from, end === -1 ? undefined : end)
 }
 
 /** Process ids by marker. Concurrent callers share one walk through /proc. */

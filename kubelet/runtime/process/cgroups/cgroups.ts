@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { textOf } from '../../../../shared/files/text-of.ts'
 import type { LimitedResource, PodLimits, ResourceLimits, Sandbox } from '../../container-runtime.ts'
 import type { Controller } from './hierarchies.ts'
 import { endsAsOne, firstSettingsOf, type Setting, settingsOf } from './settings.ts'
@@ -239,13 +240,6 @@ function foldersIn(folder: string): string[] {
   }
 }
 
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'latin1')
-  } catch {
-    return ''
-  }
-}
 const linesOf = (text: string): string[] => text.split('\n').filter(Boolean)
 /** Reads lines of a name and a number. */
 const numbersOf = (text: string): Map<string, number> =>

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { readdirSync, readlinkSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
+import { processFields, textOf } from '../../../../shared/files/text-of.ts'
 import type { ContainerUsage } from '../../container-runtime.ts'
 import { ticksPerSecond } from '../../machine-cpu.ts'
 import type { GroupUsage } from '../cgroups/cgroups.ts'
@@ -77,26 +78,16 @@ function namespaceOf(pid: number): string {
  * share.
  */
 function memoryOf(pid: number): number {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, 'latin1')
-    const kibibytes = [...status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm)].map(([, text]) => Number(text))
-    return kibibytes.reduce((sum, one) => sum + one, 0) * 1024
-  } catch {
-    return 0
-  }
+  const status = textOf(`/proc/${pid}/status`, 'latin1')
+  const kibibytes = [...status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm)].map(([, text]) => Number(text))
+  return kibibytes.reduce((sum, one) => sum + one, 0) * 1024
 }
 
 /** Fields 14 to 17: its own time and that of the children it has waited for, each in user and in system mode. */
-function cpuTicksOf(pid: number): number {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The second field is the program's name, and may hold anything.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0)
-  } catch {
-    return 0
-  }
-}
+const cpuTicksOf = (pid: number): number =>
+  processFields(pid)
+    .slice(11, 15)
+    .reduce((sum, ticks) => sum + Number(ticks), 0)
 
 /** Returns the size of a log and its rotated predecessors. */
 async function logBytes(logPath: string): Promise<number> {

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import os from 'node:os'
+import { textOf } from '../../../../shared/files/text-of.ts'
 import type { RuntimeCapabilities, WantedUser } from '../../container-runtime.ts'
 import { ordinaryIdentity } from '../view/identity.ts'
 import type { Step } from '../view/steps.ts'
@@ -22,7 +22,7 @@ export function programUser(wanted: WantedUser | undefined): ProgramUser | undef
   if (!wanted || !hasUsers()) return undefined
   const uid = wanted.uid ?? 0
   const [, , , group, , home] =
-    readOrNothing('/etc/passwd')
+    textOf('/etc/passwd')
       .split('\n')
       .map((line) => line.split(':'))
       .find((fields) => fields[2] === String(uid)) ?? []
@@ -41,11 +41,3 @@ export const usersLevel = ({ isolation }: RuntimeCapabilities): Pick<RuntimeCapa
   ...(canSwitchUser() && { users: true }),
   ...(isolation === 'pod' && (ordinaryIdentity() || canHaveUsers()) && { ownUsers: true }),
 })
-
-function readOrNothing(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
-  }
-}

@@ -1,16 +1,8 @@
-import { readFileSync } from 'node:fs'
 import type { HostPort } from '../../../../shared/api/pods/host-ports.ts'
-
-const setting = '/proc/sys/net/ipv4/ip_unprivileged_port_start'
+import { textOf } from '../../../../shared/files/text-of.ts'
 
 /** Returns the first port of the machine that any user may open. */
-export function firstFreePort(): number {
-  try {
-    return Number(readFileSync(setting, 'utf8'))
-  } catch {
-    return 1024
-  }
-}
+export const firstFreePort = (): number => Number(textOf('/proc/sys/net/ipv4/ip_unprivileged_port_start') || 1024)
 
 /** Says why a port of the machine cannot be opened. */
 export function whyRefused(port: number, { code, message }: NodeJS.ErrnoException): string {

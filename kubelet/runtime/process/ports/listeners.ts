@@ -1,5 +1,6 @@
-import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs'
 import { basename } from 'node:path'
+import { textOf } from '../../../../shared/files/text-of.ts'
 import type { PortHolder } from '../../container-runtime.ts'
 
 /** The processes that listen on TCP ports of this machine; empty on other systems than Linux. */
@@ -30,7 +31,7 @@ export function listenersOn(ports?: ReadonlySet<number>): PortHolder[] {
 
 /** The sockets that listen, or those on one of these ports. */
 const listeningOn = (ports?: ReadonlySet<number>): ListeningSocket[] =>
-  socketTables.flatMap((file) => parseSockets(read(file))).filter(({ port }) => ports?.has(port) ?? true)
+  socketTables.flatMap((file) => parseSockets(textOf(file, 'latin1'))).filter(({ port }) => ports?.has(port) ?? true)
 
 /**
  * The sockets that answer at the address and port, read as far as the caller asks. Linux lists what listens first; a
@@ -122,25 +123,17 @@ export function familyOf(pid: number): number[] {
 const MAX_FAMILY = 1_000
 const childrenOf = (pid: number): number[] =>
   entries(`/proc/${pid}/task`).flatMap((thread) =>
-    (read(`/proc/${pid}/task/${thread}/children`).match(/\d+/g) ?? []).map(Number),
+    (textOf(`/proc/${pid}/task/${thread}/children`).match(/\d+/g) ?? []).map(Number),
   )
 
 /** `node server.js`: the program, and the script if it is the next word. No further arguments: those may be secrets. */
 export function programOf(pid: number): string {
-  const [program = '', script = ''] = read(`/proc/${pid}/cmdline`).split('\0')
+  const [program = '', script = ''] = textOf(`/proc/${pid}/cmdline`, 'latin1').split('\0')
   const words = script.startsWith('-') ? [program] : [program, script]
   return words
     .filter(Boolean)
     .map((word) => basename(word))
     .join(' ')
-}
-
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'latin1')
-  } catch {
-    return '' // gone meanwhile, or not Linux
-  }
 }
 
 function entries(folder: string): string[] {

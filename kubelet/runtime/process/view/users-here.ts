@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { release } from 'node:os'
+import { textOf } from '../../../../shared/files/text-of.ts'
 import { systemCalls } from '../shim/system-calls.ts'
 
 /** Counts the users that a pod gets for itself, as upstream's kubelet has it. */
@@ -9,14 +9,10 @@ let rows: number[][] | undefined
 
 /** Each row has the first of some users here, its number outside, and how many they are. */
 function mapped(): number[][] {
-  try {
-    rows ??= readFileSync('/proc/self/uid_map', 'utf8')
-      .trim()
-      .split('\n')
-      .map((row) => row.trim().split(/\s+/).map(Number))
-  } catch {
-    rows = []
-  }
+  rows ??= textOf('/proc/self/uid_map')
+    .trim()
+    .split('\n')
+    .map((row) => row.trim().split(/\s+/).map(Number))
   return rows
 }
 
