@@ -1,3 +1,4 @@
+import { isMap, type JsonMap } from '../values/json-map.ts'
 import type { GroupVersion } from './api-service.ts'
 
 /** Holds what another server says about a group version, in the form of aggregated discovery. */
@@ -7,23 +8,20 @@ export interface DiscoveredVersion {
   freshness: 'Current' | 'Stale'
 }
 
-type Json = Record<string, unknown>
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
-const objects = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : [])
+const objects = (value: unknown): JsonMap[] => (Array.isArray(value) ? value.filter(isMap) : [])
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [])
 
 /** A kind that is not named is an empty one: clients expect the field. */
-function kindOf(value: unknown): Json {
-  const { group, version, kind } = isObject(value) ? value : {}
+function kindOf(value: unknown): JsonMap {
+  const { group, version, kind } = isMap(value) ? value : {}
   return { group: text(group), version: text(version), kind: text(kind) }
 }
 
 /** Returns a document's JSON. Throws an Error if it is no object. */
-function parsed(body: string): Json {
+function parsed(body: string): JsonMap {
   const document = JSON.parse(body) as unknown
-  if (!isObject(document)) throw new Error('the document is not an object')
+  if (!isMap(document)) throw new Error('the document is not an object')
   return document
 }
 
@@ -34,14 +32,14 @@ function parsed(body: string): Json {
 export function readAggregated(body: string): Map<string, object[]> {
   const found = new Map<string, object[]>()
   for (const { metadata, versions } of objects(parsed(body).items)) {
-    const group = text(isObject(metadata) ? metadata.name : '')
+    const group = text(isMap(metadata) ? metadata.name : '')
     for (const { version, resources } of objects(versions))
       found.set(`${group}/${text(version)}`, objects(resources).map(resourceOf))
   }
   return found
 }
 
-function resourceOf(resource: Json): object {
+function resourceOf(resource: JsonMap): object {
   const shortNames = texts(resource.shortNames)
   const categories = texts(resource.categories)
   const subresources = objects(resource.subresources).map(({ subresource, responseKind, verbs }) => ({
@@ -67,7 +65,7 @@ function resourceOf(resource: Json): object {
  */
 export function readLegacy(body: string, { group, version }: GroupVersion): Map<string, object[]> {
   const listed = objects(parsed(body).resources)
-  const byName = new Map<string, Json & { subresources: Json[] }>()
+  const byName = new Map<string, JsonMap & { subresources: JsonMap[] }>()
   for (const resource of listed) {
     const [parent = '', subresource] = text(resource.name).split('/', 2)
     const scope = resource.namespaced === true ? 'Namespaced' : 'Cluster'

@@ -1,3 +1,5 @@
+import { isMap, type JsonMap } from '../values/json-map.ts'
+
 /** Maps paths below /openapi/v3 to where their documents are. */
 export type OpenApiPaths = Record<string, { serverRelativeURL: string }>
 
@@ -8,13 +10,9 @@ export interface SwaggerPart {
   parameters: Record<string, unknown>
 }
 
-type Json = Record<string, unknown>
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const objectAt = (document: unknown, name: string): Json => {
-  const value = isObject(document) ? document[name] : undefined
-  return isObject(value) ? value : {}
+const objectAt = (document: unknown, name: string): JsonMap => {
+  const value = isMap(document) ? document[name] : undefined
+  return isMap(value) ? value : {}
 }
 
 /** Returns what an index of another server lists. Throws an Error if the body is not JSON. */
@@ -22,7 +20,7 @@ export function readOpenApiV3Index(body: string): OpenApiPaths {
   const paths = Object.entries(objectAt(JSON.parse(body), 'paths'))
   return Object.fromEntries(
     paths.flatMap(([path, entry]) => {
-      const url = isObject(entry) ? entry.serverRelativeURL : undefined
+      const url = isMap(entry) ? entry.serverRelativeURL : undefined
       return typeof url === 'string' && url.startsWith('/openapi/v3/') ? [[path, { serverRelativeURL: url }]] : []
     }),
   )
@@ -85,6 +83,6 @@ export function mergeSwagger(into: SwaggerPart, part: SwaggerPart): void {
   for (const [path, content] of Object.entries(copy.paths)) into.paths[path] ??= content
 }
 
-function freeName(taken: Json, name: string): string {
+function freeName(taken: JsonMap, name: string): string {
   for (let number = 2; ; number++) if (!Object.hasOwn(taken, `${name}_v${number}`)) return `${name}_v${number}`
 }

@@ -1,3 +1,4 @@
+import { isMap } from '../../shared/api/json/json-map.ts'
 import { badRequest, notFound } from '../../shared/api/status/status-errors.ts'
 import { durationMs } from '../../shared/config/option-types.ts'
 import { traitsOf } from '../kind/subresource-traits.ts'
@@ -153,5 +154,3 @@ function checkCount(field: string, value: unknown, min: number): void {
   if (value === undefined || (Number.isSafeInteger(value) && Number(value) >= min)) return
   throw badRequest(`${field} must be a whole number from ${min} on, not ${JSON.stringify(value)}`)
 }
-
-const isMap = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)

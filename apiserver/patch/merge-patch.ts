@@ -1,7 +1,9 @@
+import { isMap } from '../values/json-map.ts'
+
 /** RFC 7386: objects are merged, null deletes, everything else replaces. Target and patch are changed. */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return withoutNulls(patch)
-  const result: Record<string, unknown> = isObject(target) ? target : {}
+  if (!isMap(patch)) return withoutNulls(patch)
+  const result: Record<string, unknown> = isMap(target) ? target : {}
   for (const key of Object.keys(patch)) {
     const value = patch[key]
     if (value === null) delete result[key]
@@ -17,7 +19,7 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
 /** Removes what is null in the objects of a list, as a real server's library does. Changes the value in place. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) for (const item of value) withoutNulls(item)
-  else if (isObject(value)) {
+  else if (isMap(value)) {
     for (const key of Object.keys(value)) {
       if (value[key] === null) delete value[key]
       else withoutNulls(value[key])
@@ -25,6 +27,3 @@ function withoutNulls(value: unknown): unknown {
   }
   return value
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

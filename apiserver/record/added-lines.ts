@@ -1,3 +1,4 @@
+import { isMap } from '../../shared/api/json/json-map.ts'
 import { badRequest, invalid } from '../../shared/api/status/status-errors.ts'
 import type { StatusCause } from '../../shared/api/types.ts'
 import { lossKinds, type RecordedLoad, type RecordedMark } from '../../shared/record/format.ts'
@@ -68,9 +69,6 @@ function parsed(line: string, index: number): Record<string, unknown> {
   if (isMap(value)) return value
   throw badRequest(`line ${index + 1} must be a map of fields`)
 }
-
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Only the fields that are known. */
 function checked(

@@ -10,6 +10,7 @@ import { isInt64 } from '../../shared/api/json/exact-json.ts'
 import { canonicalQuantity } from '../../shared/api/quantities/quantity.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { canonicalMicroTime, canonicalTime } from '../../shared/clock/go-time.ts'
+import { isMap } from '../values/json-map.ts'
 import { isComplete } from '../values/recurring.ts'
 import { defaultWorkLimits } from '../work-limits.ts'
 import { canonicalBase64 } from './base64.ts'
@@ -40,9 +41,6 @@ export interface Decodable {
   custom?: { decode(body: Record<string, unknown>): Decoded }
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
-
 /**
  * Decodes an object of a resource: any top-level type with metadata. Throws {@link DecodeError}, or a StatusError (413)
  * for more than `maxValues` values. Members that it shares with `decoded`, but for its metadata, are taken as they are.
@@ -53,7 +51,7 @@ export function decodeObject(
   maxValues = defaultWorkLimits.bodyValues,
   decoded: Record<string, unknown> = {},
 ): Decoded {
-  if (definition.custom && isRecord(body)) return definition.custom.decode(body)
+  if (definition.custom && isMap(body)) return definition.custom.decode(body)
   const struct = structType(definition.schema)
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
     throw new DecodeError(`json: cannot unmarshal ${jsonWord(body)} into Go value of type ${goValue(struct)}`)
@@ -380,7 +378,7 @@ class Decoding {
     if (Array.isArray(value) && type.kind === 'schemaOrArray' && value.length > 0) {
       return value.map((item) => this.#schemaOr(item, type, field, struct) ?? {})
     }
-    if (isRecord(value)) {
+    if (isMap(value)) {
       const reported = this.unknown.length
       this.#value(value, { ...type, kind: 'object', ref: jsonSchema }, field, struct)
       this.unknown.length = reported

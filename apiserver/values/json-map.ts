@@ -1,7 +1,6 @@
-export type JsonMap = Record<string, unknown>
+import { isMap, type JsonMap } from '../../shared/api/json/json-map.ts'
 
-export const isMap = (value: unknown): value is JsonMap =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+export { isMap, type JsonMap }
 
 /** A key of a map that clients name: `constructor` is a key like any other. */
 export const own = (map: JsonMap, key: string): unknown => (Object.hasOwn(map, key) ? map[key] : undefined)

@@ -1,3 +1,4 @@
+import { isMap } from '../../shared/api/json/json-map.ts'
 import { BadImage } from './bad-image.ts'
 import { type Digest, readDigest } from './digest.ts'
 import { imageLimits } from './limits.ts'
@@ -41,7 +42,7 @@ export function readIndex(text: Uint8Array | string, what: string): Descriptor[]
 /** Throws {@link BadImage} for a document that is no manifest of an image. */
 export function readManifest(text: Uint8Array | string, what: string): Manifest {
   const { config, layers } = readObject(text, what)
-  if (!isObject(config) || !Array.isArray(layers)) throw new BadImage(`${what} is not the manifest of an image`)
+  if (!isMap(config) || !Array.isArray(layers)) throw new BadImage(`${what} is not the manifest of an image`)
   assertLayers(layers.length, what)
   return { config: readDescriptor(config, what), layers: layers.map((layer) => readDescriptor(layer, what)) }
 }
@@ -49,7 +50,7 @@ export function readManifest(text: Uint8Array | string, what: string): Manifest 
 /** Reads `manifest.json` of `docker save`. */
 export function readSavedImages(text: Uint8Array): { config: string; names: string[]; layers: string[] }[] {
   const images = readJson(text, 'manifest.json')
-  const isSaved = Array.isArray(images) && images.every((one) => isObject(one) && typeof one.Config === 'string')
+  const isSaved = Array.isArray(images) && images.every((one) => isMap(one) && typeof one.Config === 'string')
   if (!isSaved) throw new BadImage('manifest.json was not written by docker save')
   return images.map(({ Config, RepoTags, Layers }: Record<string, unknown>) => {
     const layers = texts(Layers)
@@ -60,10 +61,10 @@ export function readSavedImages(text: Uint8Array): { config: string; names: stri
 
 export function readConfig(text: Uint8Array | string, what: string): ImageConfig {
   const { rootfs, config, os, architecture, variant } = readObject(text, what)
-  const { diff_ids: diffIds } = isObject(rootfs) ? rootfs : {}
+  const { diff_ids: diffIds } = isMap(rootfs) ? rootfs : {}
   if (!Array.isArray(diffIds)) throw new BadImage(`${what} does not list the layers of the image`)
   assertLayers(diffIds.length, what)
-  const { Entrypoint, Cmd, Env, User, WorkingDir, StopSignal, Volumes } = isObject(config) ? config : {}
+  const { Entrypoint, Cmd, Env, User, WorkingDir, StopSignal, Volumes } = isMap(config) ? config : {}
   return {
     layers: diffIds.map((one) => readDigest(one, what)),
     platform: given({ os, architecture, variant }),
@@ -71,7 +72,7 @@ export function readConfig(text: Uint8Array | string, what: string): ImageConfig
     cmd: texts(Cmd),
     env: Object.fromEntries(texts(Env).map(variable)),
     ...given({ user: User, workingDir: WorkingDir, stopSignal: StopSignal }),
-    volumes: isObject(Volumes) ? Object.keys(Volumes) : [],
+    volumes: isMap(Volumes) ? Object.keys(Volumes) : [],
   }
 }
 
@@ -81,19 +82,19 @@ function assertLayers(count: number, what: string): void {
 }
 
 function readDescriptor(value: unknown, what: string): Descriptor {
-  const { digest, mediaType, size, platform, annotations } = isObject(value) ? value : {}
+  const { digest, mediaType, size, platform, annotations } = isMap(value) ? value : {}
   return {
     digest: readDigest(digest, what),
     mediaType: string(mediaType) ?? '',
     ...(typeof size === 'number' && { size }),
-    ...(isObject(platform) && {
+    ...(isMap(platform) && {
       platform: {
         os: string(platform.os) ?? '',
         architecture: string(platform.architecture) ?? '',
         variant: string(platform.variant),
       },
     }),
-    annotations: isObject(annotations)
+    annotations: isMap(annotations)
       ? Object.fromEntries(Object.entries(annotations).map(([name, text]) => [name, String(text)]))
       : {},
   }
@@ -109,12 +110,10 @@ function readJson(text: Uint8Array | string, what: string): unknown {
 
 function readObject(text: Uint8Array | string, what: string): Record<string, unknown> {
   const value = readJson(text, what)
-  if (!isObject(value)) throw new BadImage(`${what} is not a JSON object`)
+  if (!isMap(value)) throw new BadImage(`${what} is not a JSON object`)
   return value
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const string = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 /** Returns the values that are texts. */
 const given = <Name extends string>(values: Record<Name, unknown>): Partial<Record<Name, string>> =>

@@ -1,3 +1,4 @@
+import { isMap } from '../../shared/api/json/json-map.ts'
 import { isTerminalPhase } from '../../shared/api/pods/pod-phase.ts'
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../shared/api/types.ts'
 import { allContainers } from '../pod/container-kinds.ts'
@@ -72,7 +73,7 @@ function sameValue(a: unknown, b: unknown): boolean {
     if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false
     return a.every((value, index) => sameValue(value, b[index]))
   }
-  if (!isObject(a) || !isObject(b)) return false
+  if (!isMap(a) || !isMap(b)) return false
   for (const key in a) if (!sameValue(a[key], b[key])) return false
   for (const key in b) if (!(key in a) && !isNothing(b[key])) return false
   return true
@@ -80,13 +81,10 @@ function sameValue(a: unknown, b: unknown): boolean {
 
 function isNothing(value: unknown): boolean {
   if (value === undefined || value === null) return true
-  if (!isObject(value)) return false
+  if (!isMap(value)) return false
   for (const key in value) if (!isNothing(value[key])) return false
   return true
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A container that ended for good cannot come back: such a status is a mistake and must not be written. */
 export function isLegalTransition(pod: Pod, before: PodStatus, after: PodStatus): boolean {

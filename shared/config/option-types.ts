@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net'
+import { isMap } from '../api/json/json-map.ts'
 import { quantityValue } from '../api/quantities/quantity.ts'
 import { subdomainMessages } from '../api/selectors/label-syntax.ts'
 import { parseTime } from '../clock/timestamp.ts'
@@ -314,7 +315,7 @@ function mapValues<Value>(entries: Record<string, unknown>, read: (value: unknow
 }
 
 export function record(value: unknown): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  if (isMap(value)) return value
   throw mustBe('a map', value)
 }
 

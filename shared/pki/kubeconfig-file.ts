@@ -1,3 +1,4 @@
+import { isMap } from '../api/json/json-map.ts'
 import type { KeyPair } from './certificate.ts'
 import { readIfExists, setAside, writePrivately } from './files.ts'
 
@@ -90,7 +91,7 @@ function merged(theirs: Partial<Kubeconfig>, ours: Kubeconfig): Kubeconfig {
 function parsed(load: () => unknown): Partial<Kubeconfig> | undefined {
   try {
     const value = load()
-    return isObject(value) && lists.every((name) => areNamed(value[name])) ? value : undefined
+    return isMap(value) && lists.every((name) => areNamed(value[name])) ? value : undefined
   } catch {
     return undefined
   }
@@ -101,10 +102,7 @@ const lists = ['clusters', 'users', 'contexts'] as const
 const areNamed = (entries: unknown): boolean =>
   entries === undefined ||
   entries === null ||
-  (Array.isArray(entries) && entries.every((entry) => isObject(entry) && typeof entry.name === 'string'))
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+  (Array.isArray(entries) && entries.every((entry) => isMap(entry) && typeof entry.name === 'string'))
 
 function upsert(entries: Named[] | undefined, entry: Named): Named[] {
   return [...(entries ?? []).filter(({ name }) => name !== entry.name), entry]

@@ -1,4 +1,5 @@
 import { sign, verify } from 'node:crypto'
+import { isMap } from '../../../shared/api/json/json-map.ts'
 import type { SigningKey } from './signing-key.ts'
 
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -17,9 +18,7 @@ export function readClaims(token: string): Record<string, unknown> | undefined {
   if (parts.length !== 3) return undefined
   try {
     const claims: unknown = JSON.parse(Buffer.from(parts[1]!, 'base64url').toString('utf8'))
-    return typeof claims === 'object' && claims !== null && !Array.isArray(claims)
-      ? (claims as Record<string, unknown>)
-      : undefined
+    return isMap(claims) ? claims : undefined
   } catch {
     return undefined
   }

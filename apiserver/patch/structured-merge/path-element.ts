@@ -13,7 +13,7 @@ export function isPathElement(text: string): boolean {
   if (form !== 'k:' && form !== 'v:') return false
   try {
     const parsed: unknown = JSON.parse(value)
-    return form === 'v:' || isObject(parsed)
+    return form === 'v:' || isMap(parsed)
   } catch {
     return false
   }
@@ -22,10 +22,6 @@ export function isPathElement(text: string): boolean {
 /** Says why a list item has no place in a set of fields. */
 export class ItemError extends Error {}
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /**
  * Returns the path element of an item of an associative list: its keys (absent keys by their default), or its value.
  * Throws {@link ItemError} for an item that has none.
@@ -33,7 +29,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 export function itemElement(list: ListType, item: unknown): PathElement {
   if (list.keys.length === 0) return setElement(item)
   if (item === null) throw new ItemError('associative list with keys may not have a null element')
-  if (!isObject(item)) throw new ItemError('associative list with keys may not have non-map elements')
+  if (!isMap(item)) throw new ItemError('associative list with keys may not have non-map elements')
   const [only, ...more] = list.keys
   if (more.length === 0 && typeof item[only!] === 'string') return textElement(only!, item[only!] as string)
   let out = ''
