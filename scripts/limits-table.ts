@@ -7,7 +7,7 @@ import { limitTable } from '../apiserver/http/limits/limits.ts'
 import { type ContainerLimitName, containerLimits } from '../kubelet/container-limits.ts'
 import { containerOptions } from '../kubelet/container-options.ts'
 import { flagOf } from '../shared/config/option.ts'
-import { limitLabel } from '../shared/limits/reached-limits.ts'
+import { kebab } from '../shared/config/option.ts'
 import { code, table } from './markdown.ts'
 
 const file = new URL('../docs/configuration.md', import.meta.url)
@@ -23,7 +23,7 @@ const tables = {
       shown ?? type?.show?.(value) ?? '',
       type ? code(flagOf(name)) : 'none',
       beyond,
-      code(limitLabel(name)),
+      code(kebab(name)),
     ]),
   ),
   containers: table(
@@ -34,7 +34,7 @@ const tables = {
       code(flagOf(name)),
       beyond,
       counted,
-      code(limitLabel(name)),
+      code(kebab(name)),
     ]),
   ),
 }

@@ -1,4 +1,5 @@
 import { StatusError } from '../../shared/api/status/status-error.ts'
+import { plainError } from '../../shared/api/status/status-errors.ts'
 import { printType, printValue } from './structured-merge/go-print.ts'
 
 /** The patch is malformed in a way that the server answers as the client's mistake. */
@@ -8,16 +9,13 @@ export const badFormat = (what: 'primitive list' | 'retainKeys' | 'setElementOrd
 export const listOfLists = (): StatusError =>
   new StatusError({ code: 422, reason: 'Invalid', message: 'lists of lists are not supported' })
 
-/** Malformed in a way that a real server answers with 500. */
-export const mergeError = (message: string): StatusError => new StatusError({ code: 500, message })
-
 export const noMergeKey = (item: unknown, mergeKey: string): StatusError =>
-  mergeError(`map: ${printValue(item)} does not contain declared merge key: ${mergeKey}`)
+  plainError(`map: ${printValue(item)} does not contain declared merge key: ${mergeKey}`)
 
 export const badArgument = (expected: string, value: unknown): StatusError =>
-  mergeError(`expected a ${expected}, but received a ${printType(value)}`)
+  plainError(`expected a ${expected}, but received a ${printType(value)}`)
 
 export function unknownDirective(directive: unknown, item: unknown): StatusError {
   const text = typeof directive === 'string' ? directive : `%!s(${printType(directive)}=${printValue(directive)})`
-  return mergeError(`unknown patch type: ${text} in map: ${printValue(item)}`)
+  return plainError(`unknown patch type: ${text} in map: ${printValue(item)}`)
 }

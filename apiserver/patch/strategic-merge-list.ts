@@ -1,5 +1,6 @@
+import { plainError } from '../../shared/api/status/status-errors.ts'
 import { isMap, type JsonMap } from '../values/json-map.ts'
-import { listOfLists, mergeError, noMergeKey, unknownDirective } from './strategic-merge-error.ts'
+import { listOfLists, noMergeKey, unknownDirective } from './strategic-merge-error.ts'
 import { arrange, identity } from './strategic-merge-order.ts'
 import type { PatchField, PatchType } from './strategic-merge-type.ts'
 import { printType, printValue } from './structured-merge/go-print.ts'
@@ -12,7 +13,7 @@ export function mergeList(original: unknown[], patch: unknown[], field: PatchFie
   if (original.length === 0 && patch.length === 0) return original
   if (!ofMaps(original, patch)) return arrange([...new Set([...original, ...patch])], patch, original, '')
   const { mergeKey, type } = field
-  if (mergeKey === '') throw mergeError(`cannot merge lists without merge key for ${type.name}`)
+  if (mergeKey === '') throw plainError(`cannot merge lists without merge key for ${type.name}`)
   const { live, items } = applyDirectives(original as JsonMap[], patch as JsonMap[], mergeKey)
   const merged: JsonMap[] = [...live]
   const places = new Map<unknown, number>()
@@ -40,7 +41,7 @@ function applyDirectives(original: JsonMap[], patch: JsonMap[], mergeKey: string
     } else if (item.$patch === 'replace') {
       replace = true
     } else if (item.$patch === 'merge') {
-      throw mergeError('merging lists cannot yet be specified in the patch')
+      throw plainError('merging lists cannot yet be specified in the patch')
     } else {
       throw unknownDirective(item.$patch, item)
     }
@@ -55,10 +56,10 @@ function applyDirectives(original: JsonMap[], patch: JsonMap[], mergeKey: string
  */
 export function ofMaps(original: unknown[], patch: unknown[]): boolean {
   const all = [...original, ...patch]
-  if (all.length === 0) throw mergeError('no elements in any of the given slices')
+  if (all.length === 0) throw plainError('no elements in any of the given slices')
   if (Array.isArray(all[0])) throw listOfLists()
   if (new Set(all.map(printType)).size > 1) {
-    throw mergeError(`list element types are not identical: ${printValue([original, patch])}`)
+    throw plainError(`list element types are not identical: ${printValue([original, patch])}`)
   }
   return isMap(all[0])
 }

@@ -1,5 +1,5 @@
 import { type OpenApiSchema, openApiSchema, referredSchema } from '../../openapi/schemas.ts'
-import { mergeError } from './strategic-merge-error.ts'
+import { plainError } from '../../shared/api/status/status-errors.ts'
 
 /** Holds what a strategic merge patch must know about a type. */
 export interface PatchType {
@@ -36,7 +36,7 @@ function compile(schema: OpenApiSchema, name: string): PatchType {
       if (!field) {
         const property = schema.properties?.[key] ?? elementOf(schema)
         if (!property)
-          throw mergeError(`unable to find api field in struct ${name} for the json field ${JSON.stringify(key)}`)
+          throw plainError(`unable to find api field in struct ${name} for the json field ${JSON.stringify(key)}`)
         field = compileField(property, name)
         fields.set(key, field)
       }

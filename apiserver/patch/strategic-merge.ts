@@ -3,8 +3,9 @@
  * by example. Pure: neither the object nor the patch is changed.
  */
 
+import { plainError } from '../../shared/api/status/status-errors.ts'
 import { isMap, type JsonMap, put } from '../values/json-map.ts'
-import { badArgument, badFormat, mergeError, unknownDirective } from './strategic-merge-error.ts'
+import { badArgument, badFormat, unknownDirective } from './strategic-merge-error.ts'
 import { mergeList, ofMaps } from './strategic-merge-list.ts'
 import { arrange, identity } from './strategic-merge-order.ts'
 import { type PatchType, patchType } from './strategic-merge-type.ts'
@@ -133,7 +134,7 @@ function checkOrder(items: unknown[], order: unknown[], mergeKey: string): void 
     if (next < kept.length && identity(kept[next], mergeKey) === identity(wanted, mergeKey)) next++
   }
   if (next < kept.length) {
-    throw mergeError(
+    throw plainError(
       `The order in patch list:\n${printValue(items)}\n doesn't match $setElementOrder list:\n${printValue(order)}\n`,
     )
   }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { release } from 'node:os'
-import { textOf } from '../../shared/files/text-of.ts'
+import { textOf } from '../../shared/files/readable.ts'
 
 /** Holds the facts that decide which rights a machine gives, and how its user gets more of them. */
 export interface MachineKind {

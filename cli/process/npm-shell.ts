@@ -1,5 +1,5 @@
 import { realClock } from '../../shared/clock/real-clock.ts'
-import { processFields, textOf } from '../../shared/files/text-of.ts'
+import { processFields, textOf } from '../../shared/files/readable.ts'
 
 const betweenMs = 500
 /** This process, its launcher or its guardian, and npm's shell. */

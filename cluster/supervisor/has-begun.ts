@@ -1,4 +1,4 @@
-import { textOf } from '../../shared/files/text-of.ts'
+import { textOf } from '../../shared/files/readable.ts'
 
 /**
  * Returns whether a kubelet runs its JavaScript: then it handles SIGHUP (1). A Node that is refused a thread may wait

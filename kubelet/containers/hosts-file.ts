@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import type { Container, Pod } from '../../shared/api/types.ts'
-import { textOf } from '../../shared/files/text-of.ts'
+import { textOf } from '../../shared/files/readable.ts'
 import { CLUSTER_DOMAIN } from '../pod/cluster-domain.ts'
 import type { Mount } from '../runtime/container-runtime.ts'
 import { mountsItself, podFileMount } from './pod-file.ts'

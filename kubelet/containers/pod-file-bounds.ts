@@ -1,7 +1,8 @@
-import { type FSWatcher, readdirSync, statSync, truncateSync, watch } from 'node:fs'
+import { type FSWatcher, statSync, truncateSync, watch } from 'node:fs'
 import path from 'node:path'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
+import { namesIn } from '../../shared/files/readable.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 
 /** Each file may be larger than the machine's own by this size. */
@@ -120,12 +121,4 @@ export class PodFileBounds {
 function bytesOf(file: string): number {
   const stat = statSync(file, { throwIfNoEntry: false })
   return stat?.isFile() ? stat.blocks * BLOCK_BYTES : 0
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return [] // gone meanwhile, as its pod
-  }
 }

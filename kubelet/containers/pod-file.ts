@@ -1,7 +1,7 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Container, Pod } from '../../shared/api/types.ts'
-import { textOf } from '../../shared/files/text-of.ts'
+import { textOf } from '../../shared/files/readable.ts'
 import { podDir } from '../pod/folders.ts'
 import type { Mount } from '../runtime/container-runtime.ts'
 

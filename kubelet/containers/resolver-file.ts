@@ -1,5 +1,5 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
-import { textOf } from '../../shared/files/text-of.ts'
+import { textOf } from '../../shared/files/readable.ts'
 import { CLUSTER_DOMAIN } from '../pod/cluster-domain.ts'
 import type { Mount } from '../runtime/container-runtime.ts'
 import { mountsItself, podFileMount } from './pod-file.ts'

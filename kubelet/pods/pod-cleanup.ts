@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { Pod } from '../../shared/api/types.ts'
+import { namesIn } from '../../shared/files/readable.ts'
 import { podDir, podLogDir, podLogDirs, VOLUMES } from '../pod/folders.ts'
 import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { RuntimeCache } from '../runtime/runtime-cache.ts'
@@ -78,5 +79,3 @@ function foldersOf(rootDir: string, isMeant: (uid: string) => boolean): string[]
   const logs = namesIn(podLogDirs(rootDir)).filter((name) => isMeant(name.split('_')[2] ?? ''))
   return [...uids.map((uid) => podDir(rootDir, uid)), ...logs.map((name) => path.join(podLogDirs(rootDir), name))]
 }
-
-const namesIn = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : [])

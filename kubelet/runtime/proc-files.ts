@@ -1,4 +1,4 @@
-import { textOf } from '../../shared/files/text-of.ts'
+import { textOf } from '../../shared/files/readable.ts'
 import type { SignalReception } from './container-runtime.ts'
 
 /**

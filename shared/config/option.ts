@@ -46,7 +46,8 @@ export const flagOf = (name: string): string => `--${kebab(name)}`
 export const variablePrefix = 'KUBESTAGE_'
 export const variableOf = (name: string): string => `${variablePrefix}${kebab(name).replaceAll('-', '_').toUpperCase()}`
 
-const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+/** `maxConnections` → `max-connections`: the name of a flag without its dashes, and of a limit in metrics. */
+export const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 
 /** A mistake of the user's: its message says where, what, and how to put it right, and is all that is shown. */
 export class ConfigError extends Error {

@@ -1,6 +1,6 @@
 import { linkSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { processFields } from './readable.ts'
 import { readRegularFile } from './regular-file.ts'
-import { processFields } from './text-of.ts'
 
 /** A process: the start time tells it from a later one with the same number. */
 export interface Holder {

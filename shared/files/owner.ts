@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { textOf } from './text-of.ts'
+import { textOf } from './readable.ts'
 
 /** `1000 (alice)`, or the number alone where /etc/passwd does not have it. */
 export function userName(uid: number): string {

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import { textOf } from '../files/text-of.ts'
+import { textOf } from '../files/readable.ts'
 
 /**
  * Returns how many processes and threads the cgroups of this process allow; Infinity if they set no limit. Each cgroup

@@ -1,4 +1,4 @@
-import { textOf } from '../files/text-of.ts'
+import { textOf } from '../files/readable.ts'
 import { cgroupProcesses } from './cgroup-processes.ts'
 
 /** Below so many processes and threads a cluster may not start. */

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../clock/clock.ts'
+import { kebab } from '../config/option.ts'
 import type { Logger } from '../log/log.ts'
 import type { Family } from '../metrics/exposition.ts'
 
@@ -32,9 +33,6 @@ interface Entry {
   /** Counts the times that are not logged yet. */
   leftOut: number
 }
-
-/** `maxConnections` → `max-connections`: the label of the metric, and the flag without its dashes. */
-export const limitLabel = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 
 /** Counts how often each limit was reached, and logs the client. Costs nothing before. */
 export class ReachedLimits<Name extends string> {
@@ -73,7 +71,7 @@ export class ReachedLimits<Name extends string> {
         type: 'counter',
         help: 'How often a limit was reached, by the name of its flag.',
         samples: (Object.keys(this.#table) as Name[]).map((name) => ({
-          labels: { limit: limitLabel(name) },
+          labels: { limit: kebab(name) },
           value: this.#counts.get(name) ?? 0,
         })),
       },
@@ -97,6 +95,6 @@ export class ReachedLimits<Name extends string> {
   #write(name: Name, fields: object): void {
     const { what, beyond, isOrdinary } = this.#table[name]
     const line = `limit reached: ${what}; ${beyond}`
-    this.#log[isOrdinary ? 'info' : 'warn']({ limit: limitLabel(name), ...fields }, line)
+    this.#log[isOrdinary ? 'info' : 'warn']({ limit: kebab(name), ...fields }, line)
   }
 }

@@ -1,5 +1,5 @@
 import { AddressRange } from '../api/services/address-range.ts'
-import { textOf } from '../files/text-of.ts'
+import { textOf } from '../files/readable.ts'
 
 export interface Route {
   device: string

@@ -16,7 +16,7 @@ import {
 import { apiServerOptions } from '../../apiserver/options.ts'
 import { flagOf } from '../../shared/config/option.ts'
 import { resolveOptions } from '../../shared/config/resolve.ts'
-import { limitLabel } from '../../shared/limits/reached-limits.ts'
+import { kebab } from '../../shared/config/option.ts'
 import { startTestApiServer, type TestApiServer } from '../harness/api-server.ts'
 import { until } from '../harness/until.ts'
 import * as http2 from './http2/raw-client.ts'
@@ -81,8 +81,8 @@ class Client {
   }
 
   logged(name: LimitName): Promise<Line> {
-    const find = (): Line | undefined => this.lines.find(({ limit }) => limit === limitLabel(name))
-    return until(find, { what: `a line of the log about ${limitLabel(name)}` }) as Promise<Line>
+    const find = (): Line | undefined => this.lines.find(({ limit }) => limit === kebab(name))
+    return until(find, { what: `a line of the log about ${kebab(name)}` }) as Promise<Line>
   }
 
   async create(name: string, bytes: number): Promise<void> {
@@ -506,7 +506,7 @@ const situations: Record<Exclude<LimitName, 'heap'>, Situation | Situation[]> = 
 /** Of node:http2 some limits differ (docs/configuration.md), which node.test.ts tries. */
 for (const [name, list] of Object.entries(situations) as [LimitName, Situation | Situation[]][]) {
   for (const [index, { limits = {}, reach }] of [list].flat().entries()) {
-    t.test(`${limitLabel(name)} ${index || ''}`.trim(), async (t) => {
+    t.test(`${kebab(name)} ${index || ''}`.trim(), async (t) => {
       const lines: Line[] = []
       const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
       const client = new Client(t, await startTestApiServer(t, {}, log, limits, { http2: 'own' }), lines)
@@ -515,7 +515,7 @@ for (const [name, list] of Object.entries(situations) as [LimitName, Situation |
       const { what, beyond } = limitTable[name]
       t.match(line, { msg: `limit reached: ${what}; ${beyond}`, client: /^127\.0\.0\.1:\d+$/ })
       t.equal(line.user, user)
-      const counted = new RegExp(`^kubestage_limits_reached_total\\{limit="${limitLabel(name)}"\\} [1-9]`, 'm')
+      const counted = new RegExp(`^kubestage_limits_reached_total\\{limit="${kebab(name)}"\\} [1-9]`, 'm')
       // Refused while the server has not seen that earlier connections are closed.
       const metrics = async () => String((await client.server.send('/metrics').catch(() => undefined))?.body)
       await until(async () => counted.test(await metrics()), { what: 'the metric' })

@@ -3,13 +3,14 @@ import { basename, join, resolve } from 'node:path'
 import { realClock } from '../../../shared/clock/real-clock.ts'
 import { lockHolder, takeLock } from '../../../shared/files/lock.ts'
 import { makeFolder } from '../../../shared/files/make-folder.ts'
+import { namesIn } from '../../../shared/files/readable.ts'
 import { BadImage } from '../bad-image.ts'
 import { type Digest, hexOf } from '../digest.ts'
 import type { ImageRecord } from './image-record.ts'
 import { Loading } from './loading.ts'
 import { NamedImages } from './named-images.ts'
 import { partsInUse } from './parts-in-use.ts'
-import { foldersIn, StoreFolders } from './store-folders.ts'
+import { StoreFolders } from './store-folders.ts'
 
 const lockPollMs = 20
 const lockTimeoutMs = 300_000
@@ -60,10 +61,10 @@ export class ImageStore {
   async prune(): Promise<number> {
     return this.#locked(() => {
       this.#removeAbandoned()
-      if (foldersIn(this.#folders.loading).length > 0) return 0
+      if (namesIn(this.#folders.loading).length > 0) return 0
       const needed = new Set(this.images.all().flatMap((image) => this.#partsOf(image)))
       const parts = [this.#folders.layers, this.#folders.roots, this.#folders.blobs].flatMap((folder) =>
-        foldersIn(folder).map((name) => join(folder, name)),
+        namesIn(folder).map((name) => join(folder, name)),
       )
       const userOf = partsInUse()
       const unneeded = parts.filter((part) => !needed.has(part) && !userOf(basename(part)))
@@ -76,7 +77,7 @@ export class ImageStore {
   /** Removes records of pulls whose image is gone. */
   #forgetPulls(): void {
     const ids = new Set(this.images.all().map(({ id }) => hexOf(id)))
-    for (const id of foldersIn(this.#folders.pulled))
+    for (const id of namesIn(this.#folders.pulled))
       if (!ids.has(id)) rmSync(join(this.#folders.pulled, id), { force: true })
   }
 
@@ -99,7 +100,7 @@ export class ImageStore {
 
   /** Removes what processes left that were killed. */
   #removeAbandoned(): void {
-    for (const name of foldersIn(this.#folders.loading)) {
+    for (const name of namesIn(this.#folders.loading)) {
       const folder = join(this.#folders.loading, name)
       if (!lockHolder(join(folder, 'lock'))) rmSync(folder, { recursive: true, force: true })
     }

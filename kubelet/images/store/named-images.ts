@@ -1,10 +1,11 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { namesIn } from '../../../shared/files/readable.ts'
 import type { ImageName } from '../../runtime/images/image-name.ts'
 import { hexOf } from '../digest.ts'
 import { fullName } from './image-names.ts'
 import type { ImageRecord } from './image-record.ts'
-import { foldersIn, StoreFolders } from './store-folders.ts'
+import { StoreFolders } from './store-folders.ts'
 
 /** Reads which images a store has. The store may not exist, and other processes may be changing it. */
 export class NamedImages {
@@ -29,7 +30,7 @@ export class NamedImages {
   }
 
   all(): ImageRecord[] {
-    return foldersIn(this.#folders.names)
+    return namesIn(this.#folders.names)
       .filter((file) => /^[0-9a-f]{64}$/.test(file))
       .flatMap((file) => read(join(this.#folders.names, file)) ?? [])
       .sort((a, b) => (a.name < b.name ? -1 : 1))

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { textOf } from '../../../shared/files/text-of.ts'
+import { textOf } from '../../../shared/files/readable.ts'
 
 /**
  * Looks at all processes of this machine, once, and returns which of them sees a part of a store as its files: the

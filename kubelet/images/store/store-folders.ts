@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Digest, hexOf } from '../digest.ts'
 import { filesOf } from '../unpack/layer-folder.ts'
@@ -58,14 +57,5 @@ export class StoreFolders {
   /** Returns the folder of that tree, as containers mount it. */
   root(layers: readonly Digest[]): string {
     return layers.length === 1 ? filesOf(this.tree(layers)) : this.tree(layers)
-  }
-}
-
-/** Names of what is in a folder of the store; none if the folder has not been made. */
-export function foldersIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
   }
 }

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeFolder } from '../../../shared/files/make-folder.ts'
-import { textOf } from '../../../shared/files/text-of.ts'
+import { textOf } from '../../../shared/files/readable.ts'
 import { receptionOf } from '../proc-files.ts'
 import { sendSignal, signalNumber } from '../signals.ts'
 

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { textOf } from '../../../shared/files/text-of.ts'
+import { textOf } from '../../../shared/files/readable.ts'
 
 /** Set in the environment of every process we start, so that its descendants are found wherever they went. */
 export const markerVariable = 'KUBESTAGE_CONTAINER'

@@ -8,12 +8,10 @@ import type { ServiceAddresses } from '../../../kind/resource-definition.ts'
 import { invalid } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
-import { validateClusterIps } from './validate.ts'
+import { isHeadless, validateClusterIps } from './validate.ts'
 
 type Spec = NonNullable<Service['spec']>
 
-export const isHeadless = ({ clusterIP, clusterIPs }: Spec): boolean =>
-  clusterIP === 'None' || clusterIPs?.[0] === 'None'
 const needsClusterIp = ({ type }: Spec): boolean => type !== 'ExternalName'
 const needsNodePort = (spec: Spec): boolean =>
   spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false)

@@ -7,6 +7,7 @@ import { addressProblems, cidrProblems, isAddress } from '../../../validation/ip
 import { dns1123Label, dns1123Subdomain, portName, portNumber, qualifiedName } from '../../../validation/names.ts'
 import { validateLabels } from '../../../validation/object-meta.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
+import { reject } from '../../parts/messages.ts'
 
 type Spec = NonNullable<Service['spec']>
 type Port = NonNullable<Spec['ports']>[number]
@@ -21,10 +22,8 @@ const distributions = ['PreferClose', 'PreferSameZone', 'PreferSameNode']
 const KUBELET_PORT = 10_250
 const MAX_AFFINITY_SECONDS = 86_400
 
-const isHeadless = ({ clusterIP, clusterIPs }: Spec): boolean => clusterIP === 'None' || clusterIPs?.[0] === 'None'
-const reject = (errors: FieldErrors, field: string, value: unknown, messages: string[]): void => {
-  for (const message of messages) errors.push(invalid(field, value, message))
-}
+export const isHeadless = ({ clusterIP, clusterIPs }: Spec): boolean =>
+  clusterIP === 'None' || clusterIPs?.[0] === 'None'
 
 export function validateService({ spec = {} }: Service, errors: FieldErrors): void {
   const ports = spec.ports ?? []

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { textOf } from '../../../../shared/files/text-of.ts'
+import { textOf } from '../../../../shared/files/readable.ts'
 import type { LimitedResource, PodLimits, ResourceLimits, Sandbox } from '../../container-runtime.ts'
 import type { Controller } from './hierarchies.ts'
 import { endsAsOne, firstSettingsOf, type Setting, settingsOf } from './settings.ts'

@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
-import { processFields, textOf } from '../../../../shared/files/text-of.ts'
+import { namesIn, processFields, textOf } from '../../../../shared/files/readable.ts'
 import type { ContainerUsage } from '../../container-runtime.ts'
 import { ticksPerSecond } from '../../machine-cpu.ts'
 import type { GroupUsage } from '../cgroups/cgroups.ts'
@@ -92,19 +92,11 @@ const cpuTicksOf = (pid: number): number =>
 /** Returns the size of a log and its rotated predecessors. */
 async function logBytes(logPath: string): Promise<number> {
   const folder = path.dirname(logPath)
-  const sizes = readdirOrNone(folder).map((name) =>
+  const sizes = namesIn(folder).map((name) =>
     stat(path.join(folder, name)).then(
       ({ size }) => size,
       () => 0,
     ),
   )
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
-}
-
-function readdirOrNone(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
 }

@@ -1,5 +1,5 @@
 import os from 'node:os'
-import { textOf } from '../../../../shared/files/text-of.ts'
+import { textOf } from '../../../../shared/files/readable.ts'
 import type { RuntimeCapabilities, WantedUser } from '../../container-runtime.ts'
 import { ordinaryIdentity } from '../view/identity.ts'
 import type { Step } from '../view/steps.ts'

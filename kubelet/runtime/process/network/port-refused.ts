@@ -1,5 +1,5 @@
 import type { HostPort } from '../../../../shared/api/pods/host-ports.ts'
-import { textOf } from '../../../../shared/files/text-of.ts'
+import { textOf } from '../../../../shared/files/readable.ts'
 
 /** Returns the first port of the machine that any user may open. */
 export const firstFreePort = (): number => Number(textOf('/proc/sys/net/ipv4/ip_unprivileged_port_start') || 1024)

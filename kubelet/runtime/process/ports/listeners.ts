@@ -1,6 +1,6 @@
-import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs'
+import { closeSync, openSync, readlinkSync, readSync } from 'node:fs'
 import { basename } from 'node:path'
-import { textOf } from '../../../../shared/files/text-of.ts'
+import { namesIn, textOf } from '../../../../shared/files/readable.ts'
 import type { PortHolder } from '../../container-runtime.ts'
 
 /** The processes that listen on TCP ports of this machine; empty on other systems than Linux. */
@@ -96,7 +96,7 @@ function addressOf(hex: string): string {
 /** The first process found that has the socket, by inode. */
 export function ownersOf(inodes: ReadonlySet<string>): Map<string, number> {
   const owners = new Map<string, number>()
-  for (const pid of entries('/proc').map(Number).filter(Number.isInteger)) {
+  for (const pid of namesIn('/proc').map(Number).filter(Number.isInteger)) {
     for (const inode of socketsOf(pid)) if (inodes.has(inode) && !owners.has(inode)) owners.set(inode, pid)
     if (owners.size === inodes.size) break
   }
@@ -108,7 +108,7 @@ export const holdsAny = (pid: number, inodes: ReadonlySet<string>): boolean =>
   socketsOf(pid).some((inode) => inodes.has(inode))
 
 const socketsOf = (pid: number): string[] =>
-  entries(`/proc/${pid}/fd`).flatMap(
+  namesIn(`/proc/${pid}/fd`).flatMap(
     (descriptor) => /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${descriptor}`))?.[1] ?? [],
   )
 
@@ -122,7 +122,7 @@ export function familyOf(pid: number): number[] {
 }
 const MAX_FAMILY = 1_000
 const childrenOf = (pid: number): number[] =>
-  entries(`/proc/${pid}/task`).flatMap((thread) =>
+  namesIn(`/proc/${pid}/task`).flatMap((thread) =>
     (textOf(`/proc/${pid}/task/${thread}/children`).match(/\d+/g) ?? []).map(Number),
   )
 
@@ -134,14 +134,6 @@ export function programOf(pid: number): string {
     .filter(Boolean)
     .map((word) => basename(word))
     .join(' ')
-}
-
-function entries(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return [] // gone meanwhile, or not ours to read
-  }
 }
 
 function linkOf(file: string): string {

@@ -1,5 +1,5 @@
 import { release } from 'node:os'
-import { textOf } from '../../../../shared/files/text-of.ts'
+import { textOf } from '../../../../shared/files/readable.ts'
 import { systemCalls } from '../shim/system-calls.ts'
 
 /** Counts the users that a pod gets for itself, as upstream's kubelet has it. */

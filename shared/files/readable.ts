@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /** Returns the text of a file; empty if it cannot be read. */
 export function textOf(file: string, encoding: 'utf8' | 'latin1' = 'utf8'): string {
@@ -6,6 +6,15 @@ export function textOf(file: string, encoding: 'utf8' | 'latin1' = 'utf8'): stri
     return readFileSync(file, encoding)
   } catch {
     return ''
+  }
+}
+
+/** Returns the names in a folder; none if it cannot be read. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
   }
 }
 
