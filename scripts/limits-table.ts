@@ -6,8 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { limitTable } from '../apiserver/http/limits/limits.ts'
 import { type ContainerLimitName, containerLimits } from '../kubelet/container-limits.ts'
 import { containerOptions } from '../kubelet/container-options.ts'
-import { flagOf } from '../shared/config/option.ts'
-import { kebab } from '../shared/config/option.ts'
+import { flagOf, kebab } from '../shared/config/option.ts'
 import { code, table } from './markdown.ts'
 
 const file = new URL('../docs/configuration.md', import.meta.url)

@@ -1,9 +1,9 @@
-import { timingSafeEqual } from 'node:crypto'
 import {
   type BootstrapTokenSecret,
   bootstrappersGroup,
   bootstrapTokenNamespace,
   bootstrapTokenType,
+  isSameSecret,
   secretNameOf,
   tokenTimeLeftMs,
   tokenValue,
@@ -30,18 +30,13 @@ function bootstrapperOf(token: string, lookup: Lookup, nowMs: number): User | un
   )
   if (!found || found.type !== bootstrapTokenType || found.metadata.deletionTimestamp) return undefined
   const value = (key: string): string => tokenValue(found, key)
-  if (!isSame(value('token-secret'), secret) || value('token-id') !== id) return undefined
+  if (!isSameSecret(value('token-secret'), secret) || value('token-id') !== id) return undefined
   if (tokenTimeLeftMs(found, nowMs) <= 0 || value('usage-bootstrap-authentication') !== 'true') return undefined
   const given = value('auth-extra-groups')
   const extra = given === '' ? [] : given.split(',')
   if (!extra.every((group) => extraGroup.test(group))) return undefined
   const groups = [...new Set([bootstrappersGroup, ...extra])].sort()
   return { name: `system:bootstrap:${id}`, groups: [...groups, 'system:authenticated'] }
-}
-
-function isSame(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)]
-  return a.length === b.length && timingSafeEqual(a, b)
 }
 
 /** Tokens of service accounts, and those that join nodes, told apart by their form. */

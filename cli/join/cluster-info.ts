@@ -1,6 +1,5 @@
-import { timingSafeEqual } from 'node:crypto'
 import { load } from 'js-yaml'
-import type { BootstrapToken } from '../../shared/api/bootstrap-token.ts'
+import { type BootstrapToken, isSameSecret } from '../../shared/api/bootstrap-token.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import { detachedSignature } from '../../shared/pki/detached-signature.ts'
 import { publicKeyHashes } from '../../shared/pki/public-key-hash.ts'
@@ -31,7 +30,7 @@ export function trustedCa(data: Readonly<Record<string, string>> = {}, { place, 
     throw new UnsignedError(
       `${place}: token "${token.id}" is unknown to this cluster, expired, or not for signing; ${another}`,
     )
-  if (!isEqual(signature, detachedSignature(content, token)))
+  if (!isSameSecret(signature, detachedSignature(content, token)))
     throw new ConfigError(`${place}: cluster-info is not signed by this token, so it cannot be trusted; ${another}`)
   const ca = caIn(content)
   const hashes = hashesOf(ca)
@@ -41,11 +40,6 @@ export function trustedCa(data: Readonly<Record<string, string>> = {}, { place, 
       `${place}: the cluster's CA has the hash ${hashes.join(', ')}, not the one that was given: this is another cluster; ${another}`,
     )
   return ca
-}
-
-function isEqual(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)]
-  return a.length === b.length && timingSafeEqual(a, b)
 }
 
 function caIn(content: string): string {

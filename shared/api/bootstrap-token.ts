@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto'
 import { canonicalTime } from '../clock/go-time.ts'
 import { parseTime } from '../clock/timestamp.ts'
 import type { KubeObject } from './types.ts'
@@ -27,6 +28,12 @@ export interface BootstrapToken {
 export function parseToken(text: string): BootstrapToken | undefined {
   const [, id, secret] = /^([a-z0-9]{6})\.([a-z0-9]{16})$/.exec(text) ?? []
   return id !== undefined && secret !== undefined ? { id, secret } : undefined
+}
+
+/** Compares in a time that does not tell how much of the texts is the same. */
+export function isSameSecret(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)]
+  return a.length === b.length && timingSafeEqual(a, b)
 }
 
 const namePrefix = 'bootstrap-token-'

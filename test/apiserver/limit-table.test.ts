@@ -14,9 +14,8 @@ import {
   limitTable,
 } from '../../apiserver/http/limits/limits.ts'
 import { apiServerOptions } from '../../apiserver/options.ts'
-import { flagOf } from '../../shared/config/option.ts'
+import { flagOf, kebab } from '../../shared/config/option.ts'
 import { resolveOptions } from '../../shared/config/resolve.ts'
-import { kebab } from '../../shared/config/option.ts'
 import { startTestApiServer, type TestApiServer } from '../harness/api-server.ts'
 import { until } from '../harness/until.ts'
 import * as http2 from './http2/raw-client.ts'
