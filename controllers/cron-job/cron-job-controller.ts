@@ -3,7 +3,7 @@ import { isNamespaceGoing } from '../../shared/api/namespace-going.ts'
 import { ignoreNotFound, isStatus } from '../../shared/api/status/status-error.ts'
 import type { Job } from '../../shared/api/workloads/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
-import type { Informer } from '../../shared/client/informer.ts'
+import { everyChange, type Informer } from '../../shared/client/informer.ts'
 import { cronJobs as cronJobsResource, jobs as jobsResource } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
@@ -43,11 +43,7 @@ class CronJobController implements Controller {
       onUpdate: (cronJob) => this.#consider(cronJob),
       onDelete: (cronJob) => this.#writes.forget(cronJob),
     })
-    this.#jobs.addHandler({
-      onAdd: (job) => this.#considerOwner(job),
-      onUpdate: (job) => this.#considerOwner(job),
-      onDelete: (job) => this.#considerOwner(job),
-    })
+    this.#jobs.addHandler(everyChange((job) => this.#considerOwner(job)))
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,7 @@ import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { Service } from '../../shared/api/types.ts'
 import type { EndpointSlice, Endpoints } from '../../shared/api/workloads/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
-import type { Informer } from '../../shared/client/informer.ts'
+import { everyChange, type Informer } from '../../shared/client/informer.ts'
 import {
   endpointSlices,
   endpoints as endpointsResource,
@@ -44,16 +44,8 @@ class EndpointSliceMirroring implements Controller {
       work: (key) => this.#sync(key),
       onError: tellFailures({ clock, log, loop: 'endpointslice-mirroring-controller', object: 'Service' }),
     })
-    this.#endpoints.addHandler({
-      onAdd: (endpoints) => this.#considerEndpoints(endpoints),
-      onUpdate: (endpoints) => this.#considerEndpoints(endpoints),
-      onDelete: (endpoints) => this.#considerEndpoints(endpoints),
-    })
-    this.#slices.addHandler({
-      onAdd: (slice) => this.#considerSlice(slice),
-      onUpdate: (slice) => this.#considerSlice(slice),
-      onDelete: (slice) => this.#considerSlice(slice),
-    })
+    this.#endpoints.addHandler(everyChange((endpoints) => this.#considerEndpoints(endpoints)))
+    this.#slices.addHandler(everyChange((slice) => this.#considerSlice(slice)))
     this.#services.addHandler({
       onAdd: (service) => this.#considerService(service),
       onUpdate: (service, old) => {

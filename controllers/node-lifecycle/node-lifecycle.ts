@@ -1,7 +1,7 @@
 import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { Lease } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
-import type { Informer } from '../../shared/client/informer.ts'
+import { everyChange, type Informer } from '../../shared/client/informer.ts'
 import { leases as leasesResource, nodes as nodesResource } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
@@ -75,11 +75,7 @@ class NodeLifecycle implements Controller {
     })
     this.#monitor.addAfter('all', MONITOR_PERIOD_MS)
     this.#pods.addHandler({ onDelete: ({ metadata }) => void this.#told.delete(metadata.uid ?? '') })
-    this.#nodes.addHandler({
-      onAdd: (node) => this.#consider(node),
-      onUpdate: (node) => this.#consider(node),
-      onDelete: (node) => this.#consider(node),
-    })
+    this.#nodes.addHandler(everyChange((node) => this.#consider(node)))
   }
 
   async close(): Promise<void> {

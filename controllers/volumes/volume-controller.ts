@@ -1,7 +1,7 @@
 import { ignoreNotFound, isStatus } from '../../shared/api/status/status-error.ts'
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../shared/api/volumes.ts'
 import type { Client } from '../../shared/client/client.ts'
-import type { Informer } from '../../shared/client/informer.ts'
+import { everyChange, type Informer } from '../../shared/client/informer.ts'
 import {
   persistentVolumeClaims as claimsResource,
   storageClasses,
@@ -58,11 +58,7 @@ class VolumeController implements Controller {
         if (spec?.volumeName) this.#addVolume(spec.volumeName)
       },
     })
-    this.#volumes.addHandler({
-      onAdd: (volume) => this.#volumeChanged(volume),
-      onUpdate: (volume) => this.#volumeChanged(volume),
-      onDelete: (volume) => this.#volumeChanged(volume),
-    })
+    this.#volumes.addHandler(everyChange((volume) => this.#volumeChanged(volume)))
     this.#classes.addHandler({ onAdd: () => this.#addWaiting() })
   }
 

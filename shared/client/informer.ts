@@ -11,6 +11,13 @@ export interface InformerHandler<T> {
   onDelete?(object: T): void
 }
 
+/** Returns a handler that tells of each change alike. */
+export const everyChange = <T>(tell: (object: T) => void): InformerHandler<T> => ({
+  onAdd: (object) => tell(object),
+  onUpdate: (object) => tell(object),
+  onDelete: (object) => tell(object),
+})
+
 /** Keeps a local copy of a collection and notifies handlers of its changes. */
 export interface Informer<T> {
   get(ref: ObjectRef): T | undefined
