@@ -5,7 +5,7 @@ import {
   type RestClientOptions,
   type ServerClient,
 } from '../shared/client/rest-client.ts'
-import { trackedClient } from '../shared/client/tracked-client.ts'
+import { wrappedClient } from '../shared/client/wrapped-client.ts'
 import { createMovableClock } from '../shared/clock/movable-clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { Activity } from '../shared/concurrency/activity.ts'
@@ -60,7 +60,7 @@ export class KubeletProgram {
     })
     this.#node = await runNode({
       config: { ...config, nodeIp: await nodeAddress(config, apiServer, isKubestage) },
-      client: trackedClient(direct, activity),
+      client: wrappedClient(direct, (call) => activity.track(call())),
       apiServer,
       ...(!config.supervised && { isKubestage }),
       clock,

@@ -1,4 +1,5 @@
 import type { Client } from '../../shared/client/client.ts'
+import { wrappedClient } from '../../shared/client/wrapped-client.ts'
 import type { Term } from './term.ts'
 
 /**
@@ -23,15 +24,5 @@ export function termClient(client: Client, term: Term): Client {
       .finally(() => pending.delete(reject))
     return promise
   }
-  const limited = {
-    get: (...words: Parameters<Client['get']>) => during(() => client.get(...words)),
-    list: (...words: Parameters<Client['list']>) => during(() => client.list(...words)),
-    create: (...words: Parameters<Client['create']>) => during(() => client.create(...words)),
-    update: (...words: Parameters<Client['update']>) => during(() => client.update(...words)),
-    patch: (...words: Parameters<Client['patch']>) => during(() => client.patch(...words)),
-    delete: (...words: Parameters<Client['delete']>) => during(() => client.delete(...words)),
-    watch: (...words: Parameters<Client['watch']>) => client.watch(...words),
-    close: () => client.close(),
-  }
-  return limited as Client
+  return wrappedClient(client, during)
 }

@@ -1,4 +1,5 @@
 import type { Client, WatchQuery } from '../../shared/client/client.ts'
+import { wrappedClient } from '../../shared/client/wrapped-client.ts'
 
 /**
  * The node's connection to the API server, which can be cut as a cable can: what is asked then waits, watches end, and
@@ -34,18 +35,8 @@ export function createUplink(direct: Client, { isCut = false, onChange = () => {
     return direct.watch(resource, { ...query, signal } satisfies WatchQuery)
   }
 
-  const client = {
-    get: (...words: Parameters<Client['get']>) => through(() => direct.get(...words)),
-    list: (...words: Parameters<Client['list']>) => through(() => direct.list(...words)),
-    create: (...words: Parameters<Client['create']>) => through(() => direct.create(...words)),
-    update: (...words: Parameters<Client['update']>) => through(() => direct.update(...words)),
-    patch: (...words: Parameters<Client['patch']>) => through(() => direct.patch(...words)),
-    delete: (...words: Parameters<Client['delete']>) => through(() => direct.delete(...words)),
-    watch: (...words: Parameters<Client['watch']>) => (mended ? watchLater(...words) : watchNow(...words)),
-    close: () => direct.close(),
-  }
   return {
-    client: client as Client,
+    client: wrappedClient(direct, through, (...words) => (mended ? watchLater(...words) : watchNow(...words))),
     get isCut() {
       return mended !== undefined
     },
