@@ -16,7 +16,7 @@ import {
   textMap,
 } from '../shared/config/option-types.ts'
 import { configOption, type Resolved, resolveOptions } from '../shared/config/resolve.ts'
-import { serverUrls } from '../shared/config/server-urls.ts'
+import { serverOption } from '../shared/config/server-urls.ts'
 import { timeOriginOption, timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
 import { checkOptions } from './check-options.ts'
@@ -50,10 +50,7 @@ const machineName: OptionType<string> = { ...subdomain, show: () => undefined }
 export const kubeletOptions = {
   config: configOption,
   kubeconfig: option(path, { default: '', help: 'Address of the API server, and credentials for it' }),
-  server: option(serverUrls, {
-    default: [],
-    help: 'API servers instead of the one of the kubeconfig, asked in turn when one fails; repeatable',
-  }),
+  server: serverOption,
   bootstrapKubeconfig: option(path, {
     default: '',
     help: 'Credentials to ask for own ones with, which are kept in --kubeconfig (default: in --root-dir)',

@@ -1,3 +1,4 @@
+import { matchesUrl } from '../auth/rbac/policy-rule.ts'
 import type { Attributes } from '../auth/types.ts'
 import { errorBody, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
@@ -52,11 +53,8 @@ function matches(rule: PolicyRule, attributes: Attributes): boolean {
   if (userGroups.length > 0 && !user.groups.some((group) => userGroups.includes(group))) return false
   if (namespaces.length > 0 || resources.length > 0) return matchesResource(rule, resource)
   if (nonResourceURLs.length === 0) return true
-  return !resource && nonResourceURLs.some((pattern) => pathMatches(path, pattern))
+  return !resource && nonResourceURLs.some((pattern) => matchesUrl(pattern, path))
 }
-
-const pathMatches = (path: string, pattern: string): boolean =>
-  pattern === '*' || pattern === path || (pattern.endsWith('*') && path.startsWith(pattern.replace(/\*+$/, '')))
 
 function matchesResource({ namespaces, resources = [] }: PolicyRule, asked: Attributes['resource']): boolean {
   if (!asked || !isIn(namespaces, asked.namespace ?? '')) return false

@@ -1,9 +1,12 @@
 import {
+  type BootstrapToken,
   type BootstrapTokenSecret,
+  bootstrappersForm,
   bootstrappersGroup,
   bootstrapTokenNamespace,
   bootstrapTokenType,
   isSameSecret,
+  parseToken,
   secretNameOf,
   tokenTimeLeftMs,
   tokenValue,
@@ -13,16 +16,11 @@ import type { Lookup } from '../kind/lookup.ts'
 import type { User } from '../kind/user.ts'
 import type { ServiceAccountTokens } from './service-account/service-account-tokens.ts'
 
-const form = /^([a-z0-9]{6})\.([a-z0-9]{16})$/
-const extraGroup = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/
-
 /**
- * The user of a bootstrap token, from the Secret `bootstrap-token-<id>` in kube-system. Undefined for a token that is
- * unknown,
- * expired or not meant for authentication. Upstream: plugin/pkg/auth/authenticator/token/bootstrap.
+ * Returns the user of a bootstrap token, from the Secret `bootstrap-token-<id>` in kube-system; undefined for a token
+ * that is unknown, expired or not meant for authentication. Upstream: plugin/pkg/auth/authenticator/token/bootstrap.
  */
-function bootstrapperOf(token: string, lookup: Lookup, nowMs: number): User | undefined {
-  const [, id = '', secret = ''] = form.exec(token) ?? []
+function bootstrapperOf({ id, secret }: BootstrapToken, lookup: Lookup, nowMs: number): User | undefined {
   const found: BootstrapTokenSecret | undefined = lookup(
     { group: '', plural: 'secrets' },
     bootstrapTokenNamespace,
@@ -34,7 +32,7 @@ function bootstrapperOf(token: string, lookup: Lookup, nowMs: number): User | un
   if (tokenTimeLeftMs(found, nowMs) <= 0 || value('usage-bootstrap-authentication') !== 'true') return undefined
   const given = value('auth-extra-groups')
   const extra = given === '' ? [] : given.split(',')
-  if (!extra.every((group) => extraGroup.test(group))) return undefined
+  if (!extra.every((group) => bootstrappersForm.test(group))) return undefined
   const groups = [...new Set([bootstrappersGroup, ...extra])].sort()
   return { name: `system:bootstrap:${id}`, groups: [...groups, 'system:authenticated'] }
 }
@@ -51,8 +49,9 @@ export function withBootstrapTokens(
     settled: () => tokens.settled(),
     issue: (subject, options) => tokens.issue(subject, options),
     authenticate(token, audiences) {
-      if (!form.test(token)) return tokens.authenticate(token, audiences)
-      const user = bootstrapperOf(token, lookup, clock.now())
+      const parsed = parseToken(token)
+      if (!parsed) return tokens.authenticate(token, audiences)
+      const user = bootstrapperOf(parsed, lookup, clock.now())
       if (!user || (audiences && !tokens.isForApi(audiences))) return undefined
       return { user, audiences: [...(audiences ?? [tokens.issuer()])] }
     },

@@ -9,7 +9,7 @@ import { loopOptions } from '../../shared/config/loop-options.ts'
 import { option } from '../../shared/config/option.ts'
 import { flag, path, port } from '../../shared/config/option-types.ts'
 import { configOption } from '../../shared/config/resolve.ts'
-import { serverUrls } from '../../shared/config/server-urls.ts'
+import { serverOption } from '../../shared/config/server-urls.ts'
 import { clusterClock, timeOriginOption } from '../../shared/config/time-options.ts'
 import { createLog } from '../../shared/log/log.ts'
 import { settle } from '../../shared/memory/settle.ts'
@@ -26,10 +26,7 @@ export default command({
       default: '.kubestage/controllers.kubeconfig',
       help: 'Address of the API server, and credentials for it',
     }),
-    server: option(serverUrls, {
-      default: [],
-      help: 'API servers instead of the one of the kubeconfig, asked in turn when one fails; repeatable',
-    }),
+    server: serverOption,
     controllers: apiServerOptions.controllers,
     scheduler: clusterOptions.scheduler,
     featureGates: apiServerOptions.featureGates,

@@ -1,9 +1,8 @@
-import { nodeTokenGroup } from '../../shared/api/bootstrap-token.ts'
+import { bootstrappersForm, nodeTokenGroup } from '../../shared/api/bootstrap-token.ts'
 import { type OptionType, option } from '../../shared/config/option.ts'
 import { duration, EntryError, flag, mustBe, names, text } from '../../shared/config/option-types.ts'
 
 const knownUsages = ['signing', 'authentication']
-const groupForm = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/
 const dayMs = 86_400_000
 
 /** Upstream's `0` has no unit. */
@@ -39,7 +38,7 @@ export const createOptions = {
     { default: knownUsages, help: 'create: what the token may do; repeatable' },
   ),
   groups: option(
-    listOf((name) => groupForm.test(name), 'a group such as system:bootstrappers:mine'),
+    listOf((name) => bootstrappersForm.test(name), 'a group such as system:bootstrappers:mine'),
     { default: [nodeTokenGroup], help: 'create: groups of a client with this token; repeatable' },
   ),
   printJoinCommand: option(flag, {

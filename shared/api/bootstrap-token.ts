@@ -13,6 +13,8 @@ export interface BootstrapTokenSecret extends KubeObject {
 export const bootstrapTokenType = 'bootstrap.kubernetes.io/token'
 export const bootstrapTokenNamespace = 'kube-system'
 export const bootstrappersGroup = 'system:bootstrappers'
+/** Matches further groups that a token may have. */
+export const bootstrappersForm = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/
 /** The group of tokens that join nodes; roles are bound to it as kubeadm binds them. */
 export const nodeTokenGroup = 'system:bootstrappers:kubeadm:default-node-token'
 
