@@ -33,6 +33,13 @@ export interface EventRecorder {
   close(): Promise<void>
 }
 
+interface RecorderOptions {
+  client: Client
+  clock: Clock
+  log: Log
+  component: string
+}
+
 const MAX_WAITING = 1_000
 const MAX_MESSAGE_CHARACTERS = 1_024
 
@@ -54,13 +61,7 @@ class Recorder implements EventRecorder {
   #made = 0
   readonly #queue: WorkQueue<Entry>
 
-  constructor(options: {
-    client: Client
-    clock: Clock
-    log: Log
-    component: string
-  }) {
-    const { client, clock, log, component } = options
+  constructor({ client, clock, log, component }: RecorderOptions) {
     this.#client = client
     this.#clock = clock
     this.#component = component
@@ -144,12 +145,7 @@ class Recorder implements EventRecorder {
   }
 }
 
-export const createEventRecorder = (options: {
-  client: Client
-  clock: Clock
-  log: Log
-  component: string
-}): EventRecorder => new Recorder(options)
+export const createEventRecorder = (options: RecorderOptions): EventRecorder => new Recorder(options)
 
 function nameOf({ event: { involvedObject } }: Entry): string {
   const { kind, namespace, name } = involvedObject

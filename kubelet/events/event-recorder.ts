@@ -1,6 +1,7 @@
 import { ignoreNotFound } from '../../shared/api/status/status-error.ts'
 import type { Event, Pod } from '../../shared/api/types.ts'
-import type { Client, Resource } from '../../shared/client/client.ts'
+import type { Client } from '../../shared/client/client.ts'
+import { events } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import {
@@ -43,7 +44,6 @@ export interface EventRecorderOptions {
   onError(error: unknown): void
 }
 
-const EVENTS: Resource = { group: '', version: 'v1', plural: 'events' }
 const MAX_QUEUE = 1_000
 const TRIES = 12
 const RETRY_MS = 10_000
@@ -72,13 +72,13 @@ class Recorder implements EventRecorder {
     const create = async () => {
       const body = this.#newEvent({ object, type, reason, message, namespace, time, count, annotations })
       known.name = body.metadata.name ?? ''
-      await client.create<Event>(EVENTS, body, { namespace, unread: true })
+      await client.create<Event>(events, body, { namespace, unread: true })
     }
     this.#post(async () => {
       if (!known.name) return create()
       const news = { count, lastTimestamp: time, message }
       const ref = { namespace, name: known.name }
-      const found = await client.patch(EVENTS, ref, news, { type: 'merge' }).catch(ignoreNotFound)
+      const found = await client.patch(events, ref, news, { type: 'merge' }).catch(ignoreNotFound)
       // Events do not last.
       if (!found) await create()
     })
