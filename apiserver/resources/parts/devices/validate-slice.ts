@@ -1,6 +1,7 @@
 /** Rules of slices: the devices that a driver has. */
 import { forbidden, invalid, notSupported, required, tooLong } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
+import { dump } from '../../../validation/go-dump.ts'
 import { dns1123Label, dns1123Subdomain, labelValueMessages } from '../../../validation/names.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
 import { validateDriverName } from '../driver-name.ts'
@@ -126,7 +127,13 @@ function validateNodes(spec: SliceSpec, errors: FieldErrors): void {
     const terms = nodeSelector.nodeSelectorTerms
     const field = 'spec.nodeSelector.nodeSelectorTerms'
     if (terms?.length !== 1)
-      errors.push(invalid(field, terms?.map(shownTerm), 'must have exactly one node selector term'))
+      errors.push(
+        invalid(
+          field,
+          terms?.map((term) => dump('io.k8s.api.core.v1.NodeSelectorTerm', term)),
+          'must have exactly one node selector term',
+        ),
+      )
   }
   for (const field of ['allNodes', 'perDeviceNodeSelection'] as const) {
     if (spec[field]) set.push(`\`${field}\``)
@@ -136,11 +143,6 @@ function validateNodes(spec: SliceSpec, errors: FieldErrors): void {
   if (set.length === 0) errors.push(required('spec', oneOf))
   else if (set.length > 1) errors.push(invalid('spec', `{${set.join(', ')}}`, `${oneOf}, but multiple fields are set`))
 }
-
-const shownTerm = ({ matchExpressions, matchFields }: NonNullable<NodeSelector['nodeSelectorTerms']>[number]) => ({
-  MatchExpressions: matchExpressions ?? null,
-  MatchFields: matchFields ?? null,
-})
 
 interface DeviceContext {
   before: Device | undefined
