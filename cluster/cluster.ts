@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { makeRoom } from '../apiserver/storage/open-storage.ts'
 import type { MovableClock } from '../shared/clock/movable-clock.ts'
 import { Undo } from '../shared/concurrency/undo.ts'
@@ -51,6 +52,8 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
   const state = openStateDirectory(settings.stateDir)
   starting.defer(state.release)
   const context = contextOf(options, state)
+  // A Node that may not start its threads aborts without a word: they start before kubelets use up a limit.
+  await stat(state.root)
   // Kubelets load their programs while the server starts.
   const nodes = await nodesOf(context, names)
   if (nodes) starting.defer(() => nodes.kill())
