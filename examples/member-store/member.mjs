@@ -14,6 +14,8 @@ export class Member {
   /** `{ key: { version, value } }` */
   #data = {}
   #isFlushed = true
+  /** Settles when the flushes that were asked for so far have ended. */
+  #flushes = Promise.resolve()
   /** Settles when the member has left. From the moment that it is there the member takes nothing, and counts for nothing. */
   #departure
   #isForgotten = false
@@ -96,10 +98,10 @@ export class Member {
     return Object.fromEntries(Object.entries(this.#data).map(([key, { version }]) => [key, version]))
   }
 
-  async flush() {
-    if (this.#isFlushed || !this.#folder) return
-    this.#isFlushed = true
-    await this.#folder.flush(this.#data)
+  /** Flushes come one after the other: one that finds nothing to do still waits for the one before it. */
+  flush() {
+    this.#flushes = this.#flushes.then(() => this.#flush())
+    return this.#flushes
   }
 
   /** What the reason asks for; resolves to a report when it is done. Only the first call counts. */
@@ -113,6 +115,12 @@ export class Member {
     await this.flush()
     if (this.#isForgotten) await this.#folder.remove()
     else await this.#folder?.release()
+  }
+
+  async #flush() {
+    if (this.#isFlushed || !this.#folder) return
+    this.#isFlushed = true
+    await this.#folder.flush(this.#data)
   }
 
   async #become(folder) {

@@ -1,5 +1,5 @@
 /** examples/member-store as its README runs it: a StatefulSet with a volume for each member, and a command as its hook. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { type Pod, resources, startCluster, type Termination } from '../../library/index.ts'
@@ -48,6 +48,21 @@ const reports = (count: number): Promise<{ reason: string; bytes: number }[]> =>
   )
 const hookOutput = ({ containers = [] }: Termination): string =>
   containers[0]?.steps.find((step) => step.name === 'PreStop')?.output ?? ''
+
+t.test('a member that leaves during a flush leaves all its data', async (t) => {
+  const { Member } = await import(join(exampleFolder, 'member.mjs'))
+  const root = t.testdir()
+  const member = new Member({ root, limit: 1, address: '127.0.0.1', pod: 'member', replicas: 2 })
+  await member.start()
+  const entry = { version: '1', value: 'of key' }
+  member.keep('key', entry)
+  const flushed = member.flush()
+  await member.leave('Update')
+  await member.end()
+  const [file] = globSync(join(root, '*', 'data.json'))
+  t.same(file && JSON.parse(readFileSync(file, 'utf8')), { key: entry })
+  await flushed
+})
 
 t.test('a member that is scaled away moves its data; members that are updated keep theirs', { skip }, async (t) => {
   const [first] = await members(3)
