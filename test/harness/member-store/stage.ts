@@ -29,6 +29,8 @@ export interface Departure {
   reason: string | null
   keys: number
   bytes: number
+  /** It was killed before it said anything: its reason is that of its record. */
+  isSilent?: boolean
 }
 
 /** How many copies the key with the fewest copies has, of the newest value. */
