@@ -2,24 +2,20 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-export interface Asset {
-  type: string
-  bytes: Buffer
+export interface Assets {
+  script: string
+  style: string
 }
 
 const folder = join(import.meta.dirname, '..', '..', 'ui', 'page')
-const types: Readonly<Record<string, string>> = {
-  'main.js': 'text/javascript; charset=utf-8',
-  'main.css': 'text/css; charset=utf-8',
-}
 
-let assets: Promise<ReadonlyMap<string, Asset>> | undefined
+let assets: Promise<Assets> | undefined
 
 /**
- * Returns the page's files by name. A checkout bundles them on first use; a package contains them bundled. Rejects if
- * they cannot be loaded; the next call tries again.
+ * Returns the texts of the page's two files. A checkout bundles them on first use; a package contains them bundled.
+ * Rejects if they cannot be loaded; the next call tries again.
  */
-export function uiAssets(): Promise<ReadonlyMap<string, Asset>> {
+export function uiAssets(): Promise<Assets> {
   assets ??= load().catch((error: unknown) => {
     assets = undefined
     throw error
@@ -27,18 +23,17 @@ export function uiAssets(): Promise<ReadonlyMap<string, Asset>> {
   return assets
 }
 
-async function load(): Promise<ReadonlyMap<string, Asset>> {
+function load(): Promise<Assets> {
   const source = join(folder, 'main.ts')
-  const files = existsSync(source) ? await bundled(source) : await shipped()
-  return new Map(files.map(([name, bytes]) => [name, { type: types[name] ?? 'application/octet-stream', bytes }]))
+  return existsSync(source) ? bundled(source) : shipped()
 }
 
-const shipped = (): Promise<[string, Buffer][]> =>
-  Promise.all(
-    Object.keys(types).map(async (name): Promise<[string, Buffer]> => [name, await readFile(join(folder, name))]),
-  )
+async function shipped(): Promise<Assets> {
+  const [script, style] = await Promise.all(['main.js', 'main.css'].map((name) => readFile(join(folder, name), 'utf8')))
+  return { script: script!, style: style! }
+}
 
-async function bundled(source: string): Promise<[string, Buffer][]> {
+async function bundled(source: string): Promise<Assets> {
   // Not by a literal: a package is built without it.
   const bundler = 'esbuild'
   const { build } = (await import(bundler)) as typeof import('esbuild')
@@ -53,5 +48,6 @@ async function bundled(source: string): Promise<[string, Buffer][]> {
     write: false,
     logLevel: 'silent',
   })
-  return outputFiles.map(({ path, contents }) => [path.slice(folder.length + 1), Buffer.from(contents)])
+  const textOf = (end: string): string => outputFiles.find(({ path }) => path.endsWith(end))!.text
+  return { script: textOf('.js'), style: textOf('.css') }
 }

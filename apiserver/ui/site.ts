@@ -5,9 +5,8 @@ import { badRequest } from '../../shared/api/status/status-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { InjectedAnswer, InjectedRequest } from '../../shared/http/injected-request.ts'
 import { actionOf, logRequestOf, maxActionBytes } from './actions.ts'
-import { type Asset, uiAssets } from './assets.ts'
 import { cookies, refusal } from './guard.ts'
-import { indexPage, sentencePage } from './pages.ts'
+import { nothing, sentencePage, wholePage } from './pages.ts'
 import { type Actor, type Grant, linkMs, type Redeemed, Sessions } from './sessions.ts'
 
 const root = '/kubestage/ui/'
@@ -41,12 +40,9 @@ interface Asked {
   act?(actor: Actor, request: InjectedRequest): Promise<InjectedAnswer>
 }
 
+const noFrame = "frame-ancestors 'none'"
 const safety: OutgoingHttpHeaders = {
-  'content-security-policy': [
-    "default-src 'none'",
-    ...["script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:"],
-    ...["frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'"],
-  ].join('; '),
+  'content-security-policy': `${nothing}; ${noFrame}`,
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'cross-origin-opener-policy': 'same-origin',
@@ -112,13 +108,16 @@ export class UiSite {
     if (pathname === `${root}login`) return this.#login(asked, response, searchParams.get('once') ?? '')
     const missing = this.#missing(headers.cookie)
     if (missing) return tell(asked, response, { code: 401, message: missing })
-    if (pathname === root)
-      return send(response, 200, { type: 'text/html; charset=utf-8', bytes: Buffer.from(indexPage) })
+    if (pathname === root) return this.#page(response)
     if (pathname === `${root}stream`) return this.#stream(response, this.#session(headers.cookie)?.mayAct === true)
     if (pathname === `${root}log`) return this.#log(asked, response, searchParams)
-    const asset = (await uiAssets()).get(pathname.slice(root.length))
-    if (asset) return send(response, 200, asset)
     tell(asked, response, { code: 404, message: 'There is no such page.' })
+  }
+
+  async #page(response: ServerResponse): Promise<void> {
+    const { html, policy } = await wholePage()
+    const own = { 'content-security-policy': `${policy}; connect-src 'self'; ${noFrame}` }
+    send(response, 200, { type: 'text/html; charset=utf-8', text: html }, own)
   }
 
   #login(asked: Asked, response: ServerResponse, once: string): void {
@@ -166,7 +165,7 @@ export class UiSite {
     if (!user || !asked.act) return tell(asked, response, { code: 404, message: 'A record has no logs.' })
     const { statusCode, body } = await asked.act(user, logRequestOf(query))
     if (statusCode !== 200) return tell(asked, response, { code: statusCode, message: messageOf(body) })
-    send(response, 200, { type: 'text/plain; charset=utf-8', bytes: Buffer.from(body) })
+    send(response, 200, { type: 'text/plain; charset=utf-8', text: body })
   }
 
   #stream(response: ServerResponse, mayAct: boolean): void {
@@ -192,9 +191,19 @@ function wantsActions(text: string): boolean {
   }
 }
 
-function send(response: ServerResponse, status: number, { type, bytes }: Asset): void {
-  response.writeHead(status, { ...safety, 'content-type': type, 'content-length': bytes.length })
-  response.end(bytes)
+function send(
+  response: ServerResponse,
+  status: number,
+  { type, text }: { type: string; text: string },
+  headers: OutgoingHttpHeaders = {},
+): void {
+  response.writeHead(status, {
+    ...safety,
+    ...headers,
+    'content-type': type,
+    'content-length': Buffer.byteLength(text),
+  })
+  response.end(text)
 }
 
 function messageOf(answer: string): string {
@@ -227,5 +236,5 @@ function tell(
   const [type, text] = headers.accept?.includes('text/html')
     ? ['text/html; charset=utf-8', sentencePage(message)]
     : ['application/json', `${JSON.stringify(status)}\n`]
-  send(response, code, { type, bytes: Buffer.from(text) })
+  send(response, code, { type, text })
 }

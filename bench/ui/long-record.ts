@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Browser } from 'playwright-core'
-import { page as pageOf } from '../../cli/export/page.ts'
+import { wholePage } from '../../apiserver/ui/pages.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import type { RecordLine } from '../../shared/record/format.ts'
 import type { Row } from '../report.ts'
@@ -81,7 +81,7 @@ async function pan(durationMs: number): Promise<number> {
 export async function measureLongRecord(browser: Browser): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'kubestage-bench-'))
   const file = join(folder, 'page.html')
-  writeFileSync(file, await pageOf([...linesOf()].map((line) => JSON.stringify(line))))
+  writeFileSync(file, (await wholePage([...linesOf()].map((line) => JSON.stringify(line)))).html)
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
   try {
     const page = await context.newPage()

@@ -49,8 +49,8 @@ async function pictureOf(file: string, how: { view: View; select: string; width:
 async function pageOf(file: string): Promise<string> {
   const lines: string[] = []
   await reading(file, (line) => lines.push(JSON.stringify(line)))
-  const { page } = await import('./page.ts')
-  return await page(lines)
+  const { wholePage } = await import('../../apiserver/ui/pages.ts')
+  return (await wholePage(lines)).html
 }
 
 type Lines = Parameters<Story['add']>[0]

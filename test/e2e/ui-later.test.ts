@@ -1,7 +1,7 @@
 /** A page that is opened when all is over: it shows what happened before, and the log of what runs. */
 import t from 'tap'
 import { pods, terminations } from '../../shared/client/resources.ts'
-import { noBrowser, startBrowser } from '../harness/browser.ts'
+import { noBrowser, startBrowser, visit } from '../harness/browser.ts'
 import { startCommand, startTestCluster } from '../harness/cluster.ts'
 import { followPod, isReady, podOf } from '../harness/pods.ts'
 import { skipOrFail } from '../harness/skip.ts'
@@ -28,15 +28,29 @@ async function main(): Promise<void> {
     ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CrashLoopBackOff',
     'to be in back-off',
   )
-  const command = startCommand(t, ['ui', `--state-dir=${stateDir}`])
-  await command.ended
   const browser = await startBrowser(t)
   const page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage()
   const errors: string[] = []
   page.on('pageerror', ({ message }) => errors.push(message))
-  // The fragment of the address stays when the link leads to the page.
-  await page.goto(`${command.stdout().trim()}#timeline?pod=default/talks&filter=default`)
+  const failing = new Set(['stream', 'log'])
+  await page.route(/\/kubestage\/ui\/(stream|log\?.*)$/, (route) => {
+    const [, name = ''] = /ui\/([a-z]+)/.exec(route.request().url()) ?? []
+    return failing.has(name) ? route.abort() : route.continue()
+  })
+  await visit(page, async () => {
+    const command = startCommand(t, ['ui', `--state-dir=${stateDir}`])
+    await command.ended
+    // The fragment of the address stays when the link leads to the page.
+    return `${command.stdout().trim()}#timeline?pod=default/talks&filter=default`
+  })
 
+  await t.test('a page whose first requests fail says so, and sends them again', async () => {
+    for (const name of ['stream', 'log']) {
+      await page.getByText('trying again').waitFor()
+      failing.delete(name)
+    }
+    await page.unrouteAll()
+  })
   await t.test('the log of the pod that the address names', async (t) => {
     const pane = page.getByRole('region', { name: 'Pod talks' })
     const log = pane.getByRole('region', { name: 'Last log lines' })

@@ -33,13 +33,16 @@ async function main(): Promise<void> {
   const page = await context.newPage()
   const refusals: string[] = []
   page.on('console', (message) => /Content Security Policy/.test(message.text()) && refusals.push(message.text()))
-  const first = await link()
+  let first = ''
   await create('gone')
   await cluster.client.delete(pods, { namespace: 'default', name: 'gone' })
   await create('before')
 
   await t.test('it is live', async (t) => {
-    await page.goto(first)
+    await visit(page, async () => {
+      first = await link()
+      return first
+    })
     t.equal(page.url(), new URL('/kubestage/ui/', first).href, 'no secret stays in the address')
     await page.getByText('Live').first().waitFor()
     await page.getByRole('button', { name: 'before' }).waitFor()
@@ -105,8 +108,7 @@ async function main(): Promise<void> {
     t.ok(await page.getByRole('button', { name: 'after' }).count(), 'what was seen is still there')
     await page.reload()
     await page.getByText('The session has ended: it is older than 12 hours, or the server has started again.').waitFor()
-    const again = await until(() => link().then((one) => one || undefined), { what: 'a link of the next server' })
-    await page.goto(again)
+    await visit(page, () => until(link, { what: 'a link of the next server' }))
     await page.getByRole('button', { name: 'after' }).waitFor()
   })
 }

@@ -12,6 +12,7 @@ style.replaceSync(pictureStyle)
 document.adoptedStyleSheets = [style]
 document.documentElement.lang = 'en'
 const root = document.getElementById('page') ?? document.body.appendChild(document.createElement('div'))
+root.replaceChildren()
 
 const story = new Story()
 let source: SourceState = { kind: 'connecting', text: 'Connecting …' }

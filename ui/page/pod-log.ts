@@ -6,15 +6,16 @@ import { listAt, plain, textAt } from '../story/text.ts'
 /** Bounds the log: the server sends the last lines. */
 const maxText = 65_536
 
-async function lastLines({ namespace, name }: PodStory, container: string): Promise<string> {
+const retryMs = 1_000
+
+/** Resolves to undefined if the server does not answer. */
+async function lastLines({ namespace, name }: PodStory, container: string): Promise<string | undefined> {
   const query = new URLSearchParams({ namespace, pod: name, container })
   try {
     const answer = await fetch(`log?${query}`, { credentials: 'same-origin', cache: 'no-store' })
     if (answer.ok) return plain(await answer.text(), maxText) || 'It has written nothing.'
     return ((await answer.json()) as { message: string }).message
-  } catch {
-    return 'The server does not answer.'
-  }
+  } catch {}
 }
 
 /** Shows the last lines that a container of the pod has written. Only a cluster has them: a record has no logs. */
@@ -29,9 +30,14 @@ export function PodLog({ pod }: { pod: PodStory }): JSX.Element {
   useEffect(() => {
     if (isGone) return
     let isOver = false
-    void lastLines(pod, container).then((lines) => {
-      if (!isOver) setText(lines)
-    })
+    const read = async (): Promise<void> => {
+      if (isOver) return
+      const lines = await lastLines(pod, container)
+      if (isOver) return
+      setText(lines ?? 'The server does not answer; trying again …')
+      if (lines === undefined) setTimeout(read, retryMs)
+    }
+    void read()
     return () => {
       isOver = true
     }

@@ -56,7 +56,7 @@ export const webPageAttempts = ({ stage: { admin }, ask }: Setting): Attempts =>
     t.equal(await stranger.status({ path }), 401, 'by a link that was used')
     const cookie = String(headers['set-cookie']).split(';')[0]!
     t.equal(await stranger.status({ path: ui, headers: { cookie } }), 200)
-    for (const asked of [ui, `${ui}main.js`, `${ui}stream`]) {
+    for (const asked of [ui, `${ui}log`, `${ui}stream`]) {
       t.equal(await stranger.status({ path: asked }), 401, `${asked} without the session`)
       t.equal(await stranger.status({ path: asked, headers: { cookie, ...evil } }), 403, `${asked} from its origin`)
       const rebound = { cookie, host: 'evil.example' }
