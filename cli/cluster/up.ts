@@ -20,7 +20,7 @@ import { elsewhere } from '../access/cluster-access.ts'
 import { imageOrigins } from '../access/image-source.ts'
 import { Announcement, findRunning, lastRun } from '../access/running.ts'
 import { command } from '../command.ts'
-import { startDetached } from '../process/detach.ts'
+import { detached } from '../process/detach.ts'
 import { untilStopped } from '../process/signals.ts'
 import { type Output, printData } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
@@ -142,24 +142,16 @@ function reportLastEnd(stateDir: string): void {
   onTrouble(`the last cluster here (process ${last.pid}, since ${last.startedAt}) was killed or crashed${kept}`)
 }
 
-/** Starts the same command again, in a session of its own. */
 async function startInBackground(
   { stateDir, port: usualPort, storage }: ClusterSettings,
   { isOwnPort, isOwnStorage, output }: { isOwnPort: boolean; isOwnStorage: boolean; output: Output },
 ): Promise<number> {
   const { root, kubeconfig } = stateDirectory(stateDir)
   const stays = isOwnStorage ? [] : [`--storage=sqlite:${join(root, 'state.db')}`]
-  const given = process.argv.slice(3).filter((arg) => arg !== '-d')
-  const args = [...given, ...stays, '--detach=false', '--ui=false', '--ui-actions=false', '--output=text']
-  const giveUp = new AbortController()
+  const flags = [...stays, '--ui=false', '--ui-actions=false', '--output=text']
   const isDurable = !isOwnStorage || storage.engine !== 'memory'
-  const starting = startDetached({ command: 'up', stateDir, args, isDurable, clock: realClock, signal: giveUp.signal })
-  const started = await Promise.race([withProgress('Starting', starting), untilStopped()])
-  if ('again' in started) {
-    giveUp.abort()
-    await starting.catch(() => {})
-    return 130
-  }
+  const started = await detached('Starting', { command: 'up', stateDir, flags, isDurable })
+  if (!started) return 130
   const { url, pid } = started
   if (output !== 'text') {
     await printData(output, { url, pid, kubeconfig })

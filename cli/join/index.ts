@@ -1,12 +1,10 @@
 import { join } from 'node:path'
 import { openStateDirectory, tellStarter, writingState } from '../../cluster/index.ts'
 import { completed, type KubeletConfig, kubeletOptions } from '../../kubelet/config.ts'
-import { realClock } from '../../shared/clock/real-clock.ts'
 import { defaultsOf, option } from '../../shared/config/option.ts'
 import { flag } from '../../shared/config/option-types.ts'
 import type { Resolved } from '../../shared/config/resolve.ts'
 import { command } from '../command.ts'
-import { untilStopped } from '../process/signals.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { admit } from './admit.ts'
 import { type Joined, NodeFolder, nodeFolderOption } from './node-folder.ts'
@@ -109,25 +107,10 @@ function configOf(
   })
 }
 
-/** Starts the same command again, in a session of its own. */
 async function inBackground(stateDir: string): Promise<number> {
-  const { startDetached } = await import('../process/detach.ts')
-  const args = [...process.argv.slice(3).filter((arg) => arg !== '-d'), '--detach=false']
-  const giveUp = new AbortController()
-  const starting = startDetached({
-    command: 'join',
-    stateDir,
-    args,
-    isDurable: false,
-    clock: realClock,
-    signal: giveUp.signal,
-  })
-  const started = await Promise.race([withProgress('Joining', starting), untilStopped()])
-  if ('again' in started) {
-    giveUp.abort()
-    await starting.catch(() => {})
-    return 130
-  }
+  const { detached } = await import('../process/detach.ts')
+  const started = await detached('Joining', { command: 'join', stateDir, flags: [], isDurable: false })
+  if (!started) return 130
   process.stdout.write(`The node runs (process ${started.pid}); kubestage leave ends it.\n`)
   return 0
 }

@@ -22,6 +22,12 @@ interface Deed {
   done(node: string, words: readonly string[], wishes: Wishes): string
 }
 
+const simple = (word: string, done: Deed['done']): Deed => ({
+  words: [],
+  request: () => ({ method: 'POST', path: `/debug/node/${word}` }),
+  done,
+})
+
 const deeds: Record<string, Deed> = {
   pressure: {
     words: ['SIGNAL'],
@@ -39,26 +45,10 @@ const deeds: Record<string, Deed> = {
         ? `${node} has enough ${signal} again; its condition and taint stay for evictionPressureTransitionPeriod (by default 5m)`
         : `${node} is low on ${signal}`,
   },
-  shutdown: {
-    words: [],
-    request: () => ({ method: 'POST', path: '/debug/node/shutdown' }),
-    done: (node) => `${node} is off; kubestage node return ${node} starts it again`,
-  },
-  lose: {
-    words: [],
-    request: () => ({ method: 'POST', path: '/debug/node/lose' }),
-    done: (node) => `${node} is cut off; kubestage node return ${node} connects it again`,
-  },
-  return: {
-    words: [],
-    request: () => ({ method: 'POST', path: '/debug/node/return' }),
-    done: (node) => `${node} is back`,
-  },
-  reboot: {
-    words: [],
-    request: () => ({ method: 'POST', path: '/debug/node/reboot' }),
-    done: (node) => `${node} has rebooted; its pods start again`,
-  },
+  shutdown: simple('shutdown', (node) => `${node} is off; kubestage node return ${node} starts it again`),
+  lose: simple('lose', (node) => `${node} is cut off; kubestage node return ${node} connects it again`),
+  return: simple('return', (node) => `${node} is back`),
+  reboot: simple('reboot', (node) => `${node} has rebooted; its pods start again`),
 }
 
 export default command({

@@ -5,24 +5,22 @@ import { packageRoot } from '../../cluster/package.ts'
 import { stateDirectory, writingState } from '../../cluster/state-directory.ts'
 import { spawnDetached } from '../../cluster/supervisor/detached.ts'
 import { lastWords } from '../../cluster/supervisor/last-words.ts'
-import type { Clock } from '../../shared/clock/clock.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import { makeFolder } from '../../shared/files/make-folder.ts'
 import { checkLimits, lowLimits } from '../../shared/limits/low-limits.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { untilStopped } from './signals.ts'
 
 const patienceMs = 60_000
 
 export interface DetachOptions {
   command: 'up' | 'join'
   stateDir: string
-  /** Holds what stands after the command. */
-  args: readonly string[]
+  /** Follow the flags of this command, and replace some of them. */
+  flags: readonly string[]
   /** True if objects are in a file: a guardian starts the server again when it ends by itself. */
   isDurable: boolean
-  /** Holds the machine's clock. */
-  clock: Clock
-  /** Ends the waiting, and what was started. */
-  signal: AbortSignal
 }
 
 export interface DetachedCluster {
@@ -31,28 +29,37 @@ export interface DetachedCluster {
 }
 
 /**
- * Starts the command in a session of its own; resolves when it is ready, and throws in its own words when it ends
- * before.
+ * Starts this command again, in a session of its own. Resolves when it is ready, or to undefined if the user stops it
+ * before; throws in its own words when it ends before.
  */
-export async function startDetached({
-  command,
-  stateDir,
-  args,
-  isDurable,
-  clock,
-  signal,
-}: DetachOptions): Promise<DetachedCluster> {
+export async function detached(doing: string, options: DetachOptions): Promise<DetachedCluster | undefined> {
+  const giveUp = new AbortController()
+  const starting = start(options, giveUp.signal)
+  const started = await Promise.race([withProgress(doing, starting), untilStopped()])
+  if (!('again' in started)) return started
+  giveUp.abort()
+  await starting.catch(() => {})
+  return undefined
+}
+
+/** The signal ends the waiting, and what was started. */
+async function start(
+  { command, stateDir, flags, isDurable }: DetachOptions,
+  signal: AbortSignal,
+): Promise<DetachedCluster> {
   const { logs } = stateDirectory(stateDir)
   const logFile = join(logs, `${command}.log`)
   const log = await writingState(stateDir, () => {
     makeFolder(logs)
     return openSync(logFile, 'w', 0o600)
   })
-  const self = [process.execPath, ...process.execArgv, join(packageRoot, 'bin', 'kubestage.mjs'), command, ...args]
+  const given = process.argv.slice(3).filter((arg) => arg !== '-d')
+  const args = [join(packageRoot, 'bin', 'kubestage.mjs'), command, ...given, '--detach=false', ...flags]
+  const self = [process.execPath, ...process.execArgv, ...args]
   const child = spawnDetached((isDurable && (await guarded(self))) || self, log)
   closeSync(log)
   const late = Promise.withResolvers<never>()
-  const timer = clock.setTimer(patienceMs, () =>
+  const timer = realClock.setTimer(patienceMs, () =>
     late.reject(
       new ConfigError(`not ready after ${patienceMs / 1000} s${lastWords(logFile)}${lowLimits() || checkLimits}`),
     ),
