@@ -2,15 +2,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { startTestCluster } from '../harness/cluster.ts'
-import { readLater, recordings, replayApi } from '../harness/replay.ts'
+import { differsBySeveral, readLater, recordings, replayApi } from '../harness/replay.ts'
 import { serversOfRun } from '../harness/stores-of-run.ts'
 
 t.setTimeout(900_000)
 t.jobs = 3 // most of the time they wait
 const later = readLater().api
 const isSeveral = serversOfRun() > 1
-/** The issuer of several servers is the URL of their Service; the recordings have the server's own. */
-const differsBySeveral = isSeveral ? ['token: defaults', 'token: dry run'] : []
 /**
  * Its owner was never there. The garbage collector runs in another server, and may delete the pod before the next
  * request: so may a real one, which has won less often.

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { repository, type TestCluster } from './cluster.ts'
+import { serversOfRun } from './stores-of-run.ts'
 
 export const goldenFolder = join(repository, 'test', 'golden')
 
@@ -68,6 +69,8 @@ export interface LaterFile {
 }
 
 export const laterFile = join(goldenFolder, 'later.json')
+/** The issuer of several servers is the URL of their Service; the recordings have the server's own. */
+export const differsBySeveral = serversOfRun() > 1 ? ['token: defaults', 'token: dry run'] : []
 export const recordings = readdirSync(join(goldenFolder, 'api')).sort()
 
 export function readLater(): LaterFile {
