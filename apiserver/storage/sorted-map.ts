@@ -54,24 +54,24 @@ export class SortedMap<Value extends { readonly key: string }> {
    */
   range(prefix: string, startAfter?: string, limit = Number.POSITIVE_INFINITY): Value[] {
     const found: Value[] = []
-    const first = startAfter !== undefined && startAfter >= prefix ? startAfter : prefix
+    const first = startAfter !== undefined && startAfter >= prefix ? `${startAfter}\0` : prefix
+    const end = endOf(prefix)
     let index: number | undefined
     for (let chunkIndex = this.#chunkOf(first); chunkIndex < this.#chunks.length; chunkIndex++) {
       const chunk = this.#chunks[chunkIndex]!
       index = index === undefined ? lowerBound(chunk, first) : 0
-      for (; index < chunk.length; index++) {
-        const value = chunk[index]!
-        if (found.length === limit || !value.key.startsWith(prefix)) return found
-        if (value.key !== startAfter) found.push(value)
-      }
+      const isLast = end !== undefined && (chunk.at(-1)?.key ?? end) >= end
+      const to = Math.min(isLast ? lowerBound(chunk, end) : chunk.length, index + limit - found.length)
+      for (; index < to; index++) found.push(chunk[index]!)
+      if (isLast || found.length === limit) break
     }
     return found
   }
 
   /** Counts the values whose keys begin with `prefix` and come after `startAfter`, which has this prefix. */
   count(prefix: string, startAfter: string): number {
-    const end = prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)
-    return this.#below(end) - this.#below(`${startAfter}\0`)
+    const end = endOf(prefix)
+    return (end === undefined ? this.size : this.#below(end)) - this.#below(`${startAfter}\0`)
   }
 
   /** Counts the keys below this one. */
@@ -102,6 +102,10 @@ export class SortedMap<Value extends { readonly key: string }> {
     return low
   }
 }
+
+/** The first text after all that begin with `prefix`; undefined for the empty prefix. */
+const endOf = (prefix: string): string | undefined =>
+  prefix === '' ? undefined : prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)
 
 /** Index of the first value whose key is not below `key`. */
 function lowerBound(chunk: readonly { readonly key: string }[], key: string): number {

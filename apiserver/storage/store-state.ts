@@ -1,6 +1,7 @@
 import { EventLog, type EventLogLimits } from './event-log.ts'
 import { lengthOf, PackedText } from './packed-text.ts'
-import { type Before, rewind } from './rewind.ts'
+import { overwritten, rewind } from './rewind.ts'
+import { SortedMap } from './sorted-map.ts'
 import type { Entry, ListOptions, ListResult, StorageEvent, StorageWatch, WatchOptions } from './storage.ts'
 
 /** A write that has happened: the key's new value, or none when it is gone. */
@@ -22,7 +23,7 @@ export const defaultHistory: EventLogLimits = { events: 10_000, bytes: 16 * 1024
  * and when.
  */
 export class StoreState {
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new SortedMap<Entry>()
   readonly #log: EventLog<StorageEvent>
   /** Maps a resource to the watches of its keys; the empty text to watches of more than one resource. */
   readonly #watches = new Map<string, Set<WatchOptions>>()
@@ -52,19 +53,14 @@ export class StoreState {
     return this.#entries.get(key)
   }
 
-  /** Returns the keys in no order. */
-  keys(): Iterable<string> {
-    return this.#entries.keys()
+  keys(): string[] {
+    return this.#entries.range('').map(({ key }) => key)
   }
 
-  /** Sorts at every call: watch caches list once, and keep the order themselves. */
   list(options: ListOptions): ListResult {
     const { prefix, startAfter, limit, revision = this.#revision } = options
-    const isWanted = ({ key }: Entry): boolean =>
-      key.startsWith(prefix) && (startAfter === undefined || key > startAfter)
-    const current = [...this.#entries.values()].filter(isWanted).sort((a, b) => (a.key < b.key ? -1 : 1))
-    const found =
-      revision < this.#revision ? rewind(current, this.#log.after(revision).map(previousEntry), options) : current
+    const since = revision < this.#revision ? this.#log.after(revision) : []
+    const found = rewind(this.#entries.range(prefix, startAfter), overwritten<Entry>(since, options))
     const selected = limit === undefined ? found : found.slice(0, limit)
     const shown = Math.min(revision, this.#revision)
     return { entries: selected, revision: shown, remaining: found.length - selected.length }
@@ -73,7 +69,7 @@ export class StoreState {
   /** Takes in what was there before everything that is known to have happened. */
   restore({ key, value, revision }: Change): void {
     if (value === undefined) this.#entries.delete(key)
-    else this.#entries.set(key, new PackedEntry({ key, value, revision }))
+    else this.#entries.set(new PackedEntry({ key, value, revision }))
   }
 
   /** Makes writes true, in the order of their revisions, and tells the watches. */
@@ -93,7 +89,9 @@ export class StoreState {
   /** Makes `entries`, in the order of their revisions, all that is true at `revision`: what was between is unknown. */
   replace(entries: readonly Entry[], revision: number): void {
     const kept = new Set(entries.map(({ key }) => key))
-    const gone = [...this.#entries.keys()].filter((key) => !kept.has(key)).map((key) => ({ key, revision }))
+    const gone = this.keys()
+      .filter((key) => !kept.has(key))
+      .map((key) => ({ key, revision }))
     const changed = entries.filter((entry) => this.#entries.get(entry.key)?.revision !== entry.revision)
     this.apply([...changed, ...gone])
     this.reach(revision)
@@ -140,7 +138,7 @@ export class StoreState {
     const previous = this.#entries.get(key)
     this.#revision = revision
     if (value === undefined) this.#entries.delete(key)
-    else this.#entries.set(key, new PackedEntry({ key, value, parts, revision }))
+    else this.#entries.set(new PackedEntry({ key, value, parts, revision }))
     const entry = this.#entries.get(key)
     if (!entry) return this.#remember({ type: 'delete', key, revision, previous, lastValue })
     this.#remember({ type: 'put', key, revision, entry, previous })
@@ -185,5 +183,3 @@ function resourceOf(key: string): string {
 
 /** The previous value counts, for only the log still holds it. */
 const sizeOf = (event: StorageEvent): number => lengthOf(event.previous) + event.key.length + 100
-
-const previousEntry = ({ key, previous }: StorageEvent): Before<Entry> => ({ key, previous })

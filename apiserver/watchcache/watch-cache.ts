@@ -2,7 +2,7 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { Unconverted } from '../kind/unconverted.ts'
 import { EventLog, type EventLogLimits } from '../storage/event-log.ts'
-import { rewind } from '../storage/rewind.ts'
+import { overwritten, rewind } from '../storage/rewind.ts'
 import { SortedMap } from '../storage/sorted-map.ts'
 import type { Entry, Storage, StorageEvent, StorageWatch } from '../storage/storage.ts'
 import { CachedObject } from './cached-object.ts'
@@ -15,6 +15,11 @@ import { WatchGroups } from './watch-groups.ts'
 import type { CacheEvent } from './watch-record.ts'
 import type { WatchEncoder, WatchSink } from './watch-sink.ts'
 
+/** Maps keys that were written since to their objects before; undefined: there was none. */
+type Before = ReadonlyMap<string, CachedObject | undefined>
+
+/** A page looks at so many objects at once, at least: of few that are selected it sees many others. */
+const minWindow = 500
 const history: EventLogLimits = { events: 20_000, bytes: 32 * 1024 * 1024 }
 
 interface WatchCacheOptions {
@@ -141,19 +146,18 @@ export class WatchCache {
    */
   list(selection: Selection, options: { startAfter?: string; revision?: number; limit?: number } = {}): CachedList {
     const { startAfter, revision = this.revision(), limit = 0 } = options
-    if (limit > 0 && revision >= this.revision() && selectsAll(selection))
-      return { ...this.#page(selection.prefix, limit, startAfter), revision }
     const single = startAfter === undefined && this.#selectedKey(selection)
     if (single) {
       const object = this.get(single, options.revision)
-      return { ...select(object ? [object] : [], selection, limit), revision }
+      return { items: object && isSelected(selection, object) ? [object] : [], remaining: 0, revision }
     }
-    const now = this.#objects.range(selection.prefix, startAfter)
-    const then =
-      revision < this.revision()
-        ? rewind(now, this.#history.after(revision), { prefix: selection.prefix, startAfter })
-        : now
-    return { ...select(then, selection, limit), revision }
+    const { prefix } = selection
+    const since = revision < this.revision() ? this.#history.after(revision) : []
+    const before = overwritten<CachedObject>(since, { prefix, startAfter })
+    if (limit > 0) return { ...this.#page(selection, { limit, startAfter, before }), revision }
+    const all = rewind(this.#objects.range(prefix, startAfter), before)
+    const items = selectsAll(selection) ? all : all.filter((object) => isSelected(selection, object))
+    return { items, remaining: 0, revision }
   }
 
   /** The key of the one object that can be selected: by its name, and within a namespace where there are any. */
@@ -163,12 +167,31 @@ export class WatchCache {
     return name && selection.prefix + name
   }
 
-  /** A page of all objects as they are: what it takes does not grow with their number. */
-  #page(prefix: string, limit: number, startAfter?: string): Omit<CachedList, 'revision'> {
-    const items = this.#objects.range(prefix, startAfter, limit)
-    const last = items.at(-1)
-    const remaining = last && items.length === limit ? this.#objects.count(prefix, last.key) : 0
-    return { items, remaining }
+  /** A page of what was there with the values of `before`. Objects behind it are counted, and not looked at. */
+  #page(
+    selection: Selection,
+    { limit, startAfter, before }: { limit: number; startAfter?: string; before: Before },
+  ): Omit<CachedList, 'revision'> {
+    const { prefix } = selection
+    const items: CachedObject[] = []
+    const size = Math.max(limit, minWindow) + before.size
+    for (let from = startAfter; ; ) {
+      const window = this.#objects.range(prefix, from, size)
+      const to = window.length === size ? window.at(-1)!.key : undefined
+      for (const object of rewind(window, between(before, from, to))) {
+        if (!isSelected(selection, object)) continue
+        if (items.push(object) === limit) return { items, remaining: this.#countAfter(object.key, prefix, before) }
+      }
+      if (to === undefined) return { items, remaining: 0 }
+      from = to
+    }
+  }
+
+  #countAfter(key: string, prefix: string, before: Before): number {
+    let count = this.#objects.count(prefix, key)
+    for (const [changed, then] of before)
+      if (changed > key) count += Number(then !== undefined) - Number(this.#objects.get(changed) !== undefined)
+    return count
   }
 
   /** Changes after `revision`, oldest first. Throws CompactedError when they are forgotten. */
@@ -343,21 +366,6 @@ const none: string[] = []
 
 const sizeOf = ({ previous, key }: CacheEvent): number => (previous?.length ?? 0) + key.length + 100
 
-/** The first `limit` (0: all) of the selected. */
-function select(
-  objects: CachedObject[],
-  selection: Selection,
-  limit: number,
-): { items: CachedObject[]; remaining: number } {
-  if (selectsAll(selection)) {
-    if (limit === 0 || objects.length <= limit) return { items: objects, remaining: 0 }
-    return { items: objects.slice(0, limit), remaining: objects.length - limit }
-  }
-  const items: CachedObject[] = []
-  for (const [index, object] of objects.entries()) {
-    if (!isSelected(selection, object)) continue
-    items.push(object)
-    if (items.length === limit) return { items, remaining: objects.length - index - 1 }
-  }
-  return { items, remaining: 0 }
-}
+/** The values of the keys after `from`, up to `to`. */
+const between = (before: Before, from = '', to?: string): Before =>
+  new Map([...before].filter(([key]) => key > from && (to === undefined || key <= to)))

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { ResourceDefinition } from '../../apiserver/kind/resource-definition.ts'
 import { createMemoryStorage } from '../../apiserver/storage/memory.ts'
+import { SortedMap } from '../../apiserver/storage/sorted-map.ts'
 import type { Selection } from '../../apiserver/watchcache/selection.ts'
 import { Watch, type WatchStart } from '../../apiserver/watchcache/watch.ts'
 import { WatchBacklog } from '../../apiserver/watchcache/watch-backlog.ts'
@@ -143,6 +144,39 @@ t.test('lists: in key order, by namespace and selectors, in pages, as they were'
   await put('a/z')
   t.same(names(select(), { revision: 4 }), ['a/x', 'a/y', 'b/x'])
   t.same(names(select(), { revision: 3 }), ['a/y', 'b/x'])
+})
+
+t.test('a page of an earlier revision shows what was there then, and looks at few other objects', async (t) => {
+  const { cache, put, remove, select } = setUp()
+  const paths = Array.from({ length: 2_000 }, (_, i) => `default/${String(i).padStart(4, '0')}`)
+  const labelsOf = (path: string) => ({ third: `${Number(path.slice(-4)) % 3 === 0}` })
+  for (const path of paths) await put(path, labelsOf(path))
+  const revision = cache.revision()
+  for (const path of ['default/0000', 'default/0700', 'default/1999']) await remove(path)
+  for (const path of ['default/0700', 'default/0700b', 'default/1200']) await put(path)
+  const { range } = SortedMap.prototype
+  let widest = 0
+  SortedMap.prototype.range = function (...asked) {
+    const found = range.apply(this, asked)
+    widest = Math.max(widest, found.length)
+    return found
+  }
+  t.teardown(() => Object.assign(SortedMap.prototype, { range }))
+  for (const labels of ['', 'third=true', 'third=none']) {
+    const wanted = paths.filter((path) => labels === '' || labels === `third=${labelsOf(path).third}`)
+    for (const limit of [7, 100, 500]) {
+      const shown: string[] = []
+      for (let startAfter: string | undefined; ; startAfter = prefix + shown.at(-1)) {
+        const { items, remaining } = cache.list(select({ labels }), { revision, limit, startAfter })
+        shown.push(...items.map(({ key }) => key.slice(prefix.length)))
+        const behind = items.length < limit ? 0 : paths.length - 1 - paths.indexOf(shown.at(-1)!)
+        if (remaining !== behind) t.equal(remaining, behind, `${labels}: pages of ${limit} until ${shown.at(-1)}`)
+        if (remaining === 0) break
+      }
+      t.same(shown, wanted, `${labels}: pages of ${limit}`)
+    }
+  }
+  t.ok(widest <= 505, `${widest} objects at once`)
 })
 
 t.test('an object is converted when it is read in that version, and once', async (t) => {
