@@ -86,10 +86,15 @@ class IndexedStore<T extends { metadata: ObjectMeta }> implements ReflectorStore
     return [...(found.objects.get(value)?.values() ?? [])]
   }
 
-  replace(objects: T[]): void {
-    const listed = new Set(objects.map(({ metadata }) => keyOf(metadata)))
+  async replace(pages: AsyncIterable<T[]>): Promise<void> {
+    const listed = new Set<string>()
+    for await (const objects of pages) {
+      for (const object of objects) {
+        listed.add(keyOf(object.metadata))
+        this.upsert(object)
+      }
+    }
     for (const [key, object] of [...this.objects]) if (!listed.has(key)) this.remove(object)
-    for (const object of objects) this.upsert(object)
     this.hasSynced = true
     this.synced.resolve()
   }

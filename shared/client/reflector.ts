@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { isStatus } from '../api/status/status-error.ts'
 import type { ObjectMeta } from '../api/types.ts'
 import type { Clock } from '../clock/clock.ts'
@@ -6,8 +7,8 @@ import type { Client, Resource } from './client.ts'
 
 /** Receives the objects that a reflector reads. */
 export interface ReflectorStore<T> {
-  /** The whole truth, after a list; what is not in it is gone. */
-  replace(objects: T[]): void
+  /** Takes in a list, page by page: what is in no page is gone. Rejects, and keeps what is gone, if a page fails. */
+  replace(pages: AsyncIterable<T[]>): Promise<void>
   /** ADDED or MODIFIED. */
   upsert(object: T): void
   /** DELETED, with the object's last state. */
@@ -40,6 +41,8 @@ export interface Reflector {
 const MIN_WATCH_SECONDS = 300
 /** A watch that ends sooner without an event is a failure: without a pause we would ask in a circle. */
 const SHORT_WATCH_MS = 1_000
+/** As client-go has it: a list of many objects is never whole in memory. */
+const PAGE_SIZE = 500
 const RETRY = { initialMs: 50, maxMs: 10_000, jitter: 1 }
 
 /**
@@ -52,11 +55,19 @@ export function startReflector<T extends { metadata: ObjectMeta }>(options: Refl
   const stopping = new AbortController()
   const backoff = createBackoff({ ...RETRY, random })
   let resourceVersion: string | undefined
+  let limit: number | undefined = PAGE_SIZE
 
   async function list(): Promise<string> {
-    const { items, metadata } = await client.list<T>(resource, selection)
-    if (!stopping.signal.aborted) store.replace(items)
-    return metadata.resourceVersion ?? '0'
+    let listed = '0'
+    const read = async (next?: string): Promise<Page<T>> => {
+      const { items, metadata } = await client.list<T>(resource, { ...selection, limit, continue: next })
+      stopping.signal.throwIfAborted()
+      listed = metadata.resourceVersion ?? listed
+      return { items, next: metadata.continue }
+    }
+    await store.replace(pagesOf(read))
+    limit = PAGE_SIZE
+    return listed
   }
 
   async function watch(from: string): Promise<void> {
@@ -89,7 +100,11 @@ export function startReflector<T extends { metadata: ObjectMeta }>(options: Refl
         await watch(resourceVersion)
       } catch (error) {
         if (stopping.signal.aborted) return
-        if (isStatus(error, 'Expired') || isStatus(error, 'Gone')) resourceVersion = undefined
+        if (isStatus(error, 'Expired') || isStatus(error, 'Gone')) {
+          // The pages of a list took too long: it is read at once.
+          if (resourceVersion === undefined) limit = undefined
+          resourceVersion = undefined
+        }
         onError(error)
         await clock.machine.sleep(backoff.next(), { signal: stopping.signal }).catch(() => {})
       }
@@ -102,5 +117,19 @@ export function startReflector<T extends { metadata: ObjectMeta }>(options: Refl
       stopping.abort()
       await running
     },
+  }
+}
+
+interface Page<T> {
+  items: T[]
+  next: string | undefined
+}
+
+/** Yields the pages of a list. Between two of them others get their turn. */
+async function* pagesOf<T>(read: (next?: string) => Promise<Page<T>>): AsyncGenerator<T[]> {
+  for (let page = await read(); ; page = await read(page.next)) {
+    yield page.items
+    if (!page.next) return
+    await setImmediate()
   }
 }

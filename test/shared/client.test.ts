@@ -8,6 +8,7 @@ import type { TLSSocket } from 'node:tls'
 import t from 'tap'
 import { StatusError } from '../../shared/api/status/status-error.ts'
 import type { KubeObject, WatchEvent } from '../../shared/api/types.ts'
+import type { ListQuery } from '../../shared/client/client.ts'
 import { startInformer } from '../../shared/client/informer.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import { configMaps, leases, pods } from '../../shared/client/resources.ts'
@@ -318,7 +319,7 @@ t.test('an informer follows its collection through ends, losses and 410', async 
   await informer.synced()
   await clock.advanceUntil(() => api.calls.length === 7)
   t.same(api.calls, ['list', 'list', 'watch 10', 'watch 15', 'watch 15', 'list', 'watch 10'])
-  t.same(seen, ['+a initial', '+b initial', '~b 2→11', '+c', '-b b', '-c c', '+c', '+d'])
+  t.same(seen, ['+a initial', '+b initial', '~b 2→11', '+c', '-c c', '+c', '+d', '-b b'])
   t.same(
     errors.map((error) => (error as Error).message),
     ['refused', 'reset', 'too old'],
@@ -336,6 +337,41 @@ t.test('an informer follows its collection through ends, losses and 410', async 
   informer.addHandler({ onAdd: ({ metadata }, initial) => late.push(`${metadata.name} ${initial}`) })
   t.same(late, ['a true', 'c true', 'd true'])
   await informer.close()
+})
+
+t.test('an informer reads a list in pages, and at once when a page came too late', async (t) => {
+  const expired = new StatusError({ code: 410, reason: 'Expired', message: 'too old' })
+  const answers = [
+    { metadata: { resourceVersion: '5', continue: 'next' }, items: [object('a', '1')] },
+    expired,
+    { metadata: { resourceVersion: '7' }, items: [object('b', '6')] },
+    { metadata: { resourceVersion: '9', continue: 'next' }, items: [object('b', '6')] },
+    { metadata: { resourceVersion: '9' }, items: [object('c', '8')] },
+  ]
+  const { watch, calls } = scripted([], [expired])
+  const asked: unknown[] = []
+  const list = async (_: unknown, { limit, continue: next }: ListQuery = {}) => {
+    asked.push([limit, next])
+    const answer = answers.shift()
+    if (!answer || answer instanceof Error) throw answer
+    return { apiVersion: 'v1', kind: 'List', ...answer } as never
+  }
+  const clock = createVirtualClock()
+  const informer = startInformer<KubeObject>({ client: { list, watch }, resource: pods, clock, random: () => 0 })
+  t.teardown(() => informer.close())
+  await clock.advanceUntil(() => calls.includes('watch 9'))
+  t.same(asked, [
+    [500, undefined],
+    [500, 'next'],
+    [undefined, undefined],
+    [500, undefined],
+    [500, 'next'],
+  ])
+  t.same(calls, ['watch 7', 'watch 9'])
+  t.same(
+    [...informer.list()].map(({ metadata }) => metadata.name),
+    ['b', 'c'],
+  )
 })
 
 t.test('a server that is away is asked ever more rarely; one that ends every watch at once, too', async (t) => {

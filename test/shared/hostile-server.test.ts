@@ -279,7 +279,8 @@ t.test(
       const server = await hostileServer(t, { onRequest: (socket) => socket.end(answer) })
       const errors: unknown[] = []
       const startedMs = performance.now()
-      const store = { replace: () => {}, upsert: () => {}, remove: () => {} }
+      const replace = async (pages: AsyncIterable<unknown>) => void (await Array.fromAsync(pages))
+      const store = { replace, upsert: () => {}, remove: () => {} }
       const reflector = startReflector({
         client: server.client,
         resource: pods,
