@@ -8,7 +8,7 @@ import { Unconverted } from '../kind/unconverted.ts'
 import { joined } from '../storage/packed-text.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import { copy } from '../values/json-map.ts'
-import { decodeParts } from './decode-parts.ts'
+import { decodeParts } from '../watchcache/decode-parts.ts'
 
 /**
  * An object as the store has it: JSON without kind, apiVersion and resourceVersion, beginning with

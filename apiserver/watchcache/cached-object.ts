@@ -5,6 +5,7 @@ import { storageVersionIn } from '../kind/storage-version.ts'
 import { Unconverted } from '../kind/unconverted.ts'
 import { lengthOf } from '../storage/packed-text.ts'
 import type { Entry } from '../storage/storage.ts'
+import { decodeParts } from './decode-parts.ts'
 import { VersionedEntry } from './versioned-entry.ts'
 
 /** What selectors look at. */
@@ -101,8 +102,14 @@ export class CachedObject {
   }
 
   #known(): Attributes {
-    this.#attributes ??= attributesOf(this.#definition, parseStored(this.value) as KubeObject)
+    this.#attributes ??= attributesOf(this.#definition, this.#decoded())
     return this.#attributes
+  }
+
+  /** Parses only what other objects do not have, too: a selector may be the first to look at a million objects. */
+  #decoded(): KubeObject {
+    const { parts } = this
+    return (parts ? decodeParts(parts, true) : parseStored(this.value)) as KubeObject
   }
 }
 
