@@ -17,6 +17,10 @@ t.test('a heap that is nearly full', async (t) => {
   const refused = await list()
   t.equal(refused.status, 429)
   t.equal(refused.headers['retry-after'], '1')
+  t.match(refused.body, {
+    reason: 'TooManyRequests',
+    message: /; start it with NODE_OPTIONS=--max-old-space-size=320 /,
+  })
   t.equal((await server.send(`${path}/one`)).status, 200, 'one object is still served')
   t.equal((await server.send('/readyz')).status, 200)
   t.equal((await server.send(`${path}/one`, { method: 'DELETE' })).status, 200)

@@ -1,3 +1,6 @@
+import type { StatusError } from '../../../shared/api/status/status-error.ts'
+import { tooManyRequests } from '../../../shared/api/status/status-errors.ts'
+import { largerHeap } from '../../../shared/memory/heap-use.ts'
 import { changesNothing, isLongRunning } from '../attributes.ts'
 import { sendText } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
@@ -22,7 +25,7 @@ export interface FlowControlOptions {
 export function flowControl({ flowControl, watchdog, reports, ...options }: FlowControlOptions): Step {
   return (exchange) => {
     const { attributes } = exchange
-    if (attributes.resource && watchdog.sheds(attributes.verb)) return tooMany(exchange, reports, 'heap')
+    if (attributes.resource && watchdog.sheds(attributes.verb)) throw heapIsFull()
     // A client may leave while a hook of a plugin keeps its request.
     if (exchange.reply.isObserved) exchange.onClose(() => exchange.hasBegun || exchange.served())
     if (isLongRunning(attributes)) {
@@ -35,14 +38,19 @@ export function flowControl({ flowControl, watchdog, reports, ...options }: Flow
   }
 
   function seated(exchange: Exchange, release: 'rejected' | (() => void) | undefined): boolean {
-    if (release === 'rejected') return tooMany(exchange, reports, 'maxRequestsInflight')
+    if (release === 'rejected') return tooMany(exchange, reports)
     count(exchange, release, options)
     return false
   }
 }
 
-function tooMany(exchange: Exchange, reports: ClientLimits, limit: LimitName): true {
-  reports.reached(limit, exchange.request.socket, { user: exchange.asker.name })
+const heapIsFull = (): StatusError => {
+  const why = `the heap of the API server is nearly full; start it with ${largerHeap()} for more objects`
+  return tooManyRequests(why, 1, []).atLimit('heap' satisfies LimitName)
+}
+
+function tooMany(exchange: Exchange, reports: ClientLimits): true {
+  reports.reached('maxRequestsInflight', exchange.request.socket, { user: exchange.asker.name })
   sendText(exchange, 429, 'Too many requests, please try again later.\n', { 'retry-after': '1' })
   return true
 }

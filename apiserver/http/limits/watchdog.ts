@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../../shared/clock/clock.ts'
 import type { Logger } from '../../../shared/log/log.ts'
+import { heapUse, largerHeap } from '../../../shared/memory/heap-use.ts'
 import type { Family } from '../../../shared/metrics/exposition.ts'
 import type { Connection } from './client-limits.ts'
 import { clientOf } from './client-of.ts'
@@ -60,11 +61,11 @@ export class Watchdog {
   readonly #shed = new Map<string, number>()
   #isShedding = false
 
-  constructor({ clock, log, cpuMs = threadCpuMs, heapUse = usedPart }: WatchdogOptions) {
+  constructor({ clock, log, cpuMs = threadCpuMs, heapUse: use = heapUse }: WatchdogOptions) {
     this.#clock = clock
     this.#log = log
     this.#cpuMs = cpuMs
-    this.#heapUse = heapUse
+    this.#heapUse = use
   }
 
   /** Work on a request begins: its head was read, or its body. `ms`: the time, where the caller has just read it. */
@@ -87,7 +88,8 @@ export class Watchdog {
     if (isFull && !this.#isShedding) {
       this.#isShedding = true
       const percent = Math.round(this.#heap * 100)
-      this.#log.warn({ percent }, `the heap is ${percent} % full: lists are refused, and then all but deletes`)
+      const now = `the heap is ${percent} % full: lists are refused, and then all but deletes`
+      this.#log.warn({ percent }, `${now}; start with ${largerHeap()} for more objects`)
     }
     return isFull
   }
@@ -159,12 +161,3 @@ function threadCpuMs(): number {
   const { user, system } = process.threadCpuUsage?.() ?? process.cpuUsage()
   return (user + system) / 1000
 }
-
-/** Returns the used part of the space for old objects: the three semi-spaces of young ones prevent no overflow. */
-function usedPart(): number {
-  const { used_heap_size, heap_size_limit } = process.getBuiltinModule('node:v8').getHeapStatistics()
-  return used_heap_size / (heap_size_limit - 3 * semiSpaceBytes)
-}
-
-const givenSemiSpace = /--max-semi-space-size=(\d+)/.exec(process.execArgv.join(' '))?.[1]
-const semiSpaceBytes = Number(givenSemiSpace ?? 32) * 1024 * 1024

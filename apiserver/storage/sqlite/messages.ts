@@ -14,6 +14,8 @@ export type Order =
   | { type: 'compact'; revision: number }
   /** Asks whether the disk has room again. The answer is `room`. */
   | { type: 'look' }
+  /** Asks for more of what is in the file, at the start. */
+  | { type: 'read' }
   | { type: 'close' }
 
 /**
@@ -21,7 +23,7 @@ export type Order =
  * `written` or `failed`, in order.
  */
 export type Report =
-  /** At the start: what was there at `oldest`, then everything since. */
+  /** At the start, one for each `read`: what was there at `oldest`, then everything since. */
   | { type: 'entries'; oldest: number; entries: readonly Change[] }
   | { type: 'history'; changes: readonly Change[] }
   | { type: 'opened' }

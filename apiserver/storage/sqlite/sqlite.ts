@@ -2,6 +2,8 @@ import { extname, join, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { noteStored } from '../../../shared/api/json/exact-json.ts'
 import { ConfigError } from '../../../shared/config/option.ts'
+import { collectGarbage } from '../../../shared/memory/collect-garbage.ts'
+import { heapUse, largerHeap } from '../../../shared/memory/heap-use.ts'
 import type { EventLogLimits } from '../event-log.ts'
 import { checkFence, type Fence } from '../fence.ts'
 import { type Entry, type Storage, StorageFullError, type WriteResult } from '../storage.ts'
@@ -29,6 +31,8 @@ interface Pending extends Row {
 
 /** Forgotten revisions before the file is told to forget them, too. */
 const compactEvery = 2_000
+/** The used part of the heap from which on no more is read at the start: a server needs the rest for its work. */
+const fullAtStart = 0.8
 /** `.ts` in a checkout, `.js` where it was built. */
 const workerFile = join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
 
@@ -50,6 +54,13 @@ async function readState(
 ): Promise<StoreState> {
   const opened = Promise.withResolvers<StoreState>()
   let state: StoreState | undefined
+  const refuse = (reason: string): void => opened.reject(new ConfigError(`storage file ${file} ${reason}`))
+  const read = (): void => worker.postMessage({ type: 'read' } satisfies Order)
+  const makeRoom = async (): Promise<void> => {
+    await collectGarbage()
+    if (heapUse() < fullAtStart) read()
+    else refuse(`holds more objects than the heap has room for; start with ${largerHeap()}`)
+  }
   const receive = (report: Report): void => {
     if (report.type === 'entries') {
       state ??= new StoreState(history, report.oldest, publish)
@@ -62,11 +73,19 @@ async function readState(
       state?.apply(report.changes)
     }
     if (report.type === 'opened' && state) opened.resolve(state)
-    else if (report.type === 'refused') opened.reject(new ConfigError(`storage file ${file} ${report.reason}`))
+    else if (report.type === 'refused') refuse(report.reason)
+    else if (heapUse() < fullAtStart) read()
+    else makeRoom().catch(opened.reject)
   }
   worker.on('message', receive).once('error', opened.reject)
+  // The thread reads one batch while another is taken in here.
+  read()
+  read()
   try {
     return await opened.promise
+  } catch (error) {
+    await worker.terminate()
+    throw error
   } finally {
     worker.off('message', receive).off('error', opened.reject)
   }

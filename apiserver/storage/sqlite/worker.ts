@@ -4,7 +4,7 @@ import type { Order, Report } from './messages.ts'
 import { isFull, reasonOf } from './reasons.ts'
 
 /** Rows per message while the file is read. */
-const batchSize = 1000
+const batchSize = 100
 
 let isKnownFull = false
 const port = parentPort as MessagePort
@@ -12,19 +12,33 @@ const report = (message: Report): void => port.postMessage(message)
 
 try {
   const database = new Database((workerData as { file: string }).file)
-  tell(database)
-  tellRoom(database)
-  port.on('message', (order: Order) => carryOut(database, order))
+  const contents = contentsOf(database)
+  port.on('message', (order: Order) => (order.type === 'read' ? tell(contents) : carryOut(database, order)))
 } catch (error) {
-  report({ type: 'refused', reason: reasonOf(error) })
+  refuse(error)
 }
 
-function tell(database: Database): void {
+function tell(contents: Iterator<Report>): void {
+  try {
+    const { value } = contents.next()
+    if (value) report(value)
+  } catch (error) {
+    refuse(error)
+  }
+}
+
+function* contentsOf(database: Database): Generator<Report> {
   const oldest = database.oldest()
-  for (const entries of batches(database.entries())) report({ type: 'entries', oldest, entries })
-  report({ type: 'entries', oldest, entries: [] })
-  for (const changes of batches(database.changes())) report({ type: 'history', changes })
-  report({ type: 'opened' })
+  for (const entries of batches(database.entries())) yield { type: 'entries', oldest, entries }
+  yield { type: 'entries', oldest, entries: [] }
+  for (const changes of batches(database.changes())) yield { type: 'history', changes }
+  yield { type: 'opened' }
+  tellRoom(database)
+}
+
+function refuse(error: unknown): void {
+  report({ type: 'refused', reason: reasonOf(error) })
+  port.close()
 }
 
 /** Whether only deletes are written from now on. */
@@ -33,7 +47,7 @@ function tellRoom(database: Database): void {
   report({ type: 'room', isFull: isKnownFull })
 }
 
-function carryOut(database: Database, order: Order): void {
+function carryOut(database: Database, order: Exclude<Order, { type: 'read' }>): void {
   if (order.type === 'close') {
     database.close()
     report({ type: 'closed' })

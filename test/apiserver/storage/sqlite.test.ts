@@ -145,6 +145,23 @@ t.test('a file that cannot be used is one sentence', async (t) => {
   t.equal(statSync(used).mode & 0o077, 0, 'nobody else reads it')
 })
 
+t.test('a file of more than the heap has room for is one sentence', async (t) => {
+  const file = newFile()
+  const storage = await openSqliteStorage({ file })
+  const write = (i: number) => storage.put({ key: `/${i}`, value: `${i}`.padEnd(20_000, 'x'), expect: 'absent' })
+  await Promise.all(Array.from({ length: 5_000 }, (_, i) => write(i)))
+  await storage.close()
+  const open = (megabytes: number): string => {
+    const script = join(import.meta.dirname, 'read-file.ts')
+    return spawnSync(process.execPath, [`--max-old-space-size=${megabytes}`, script, file], { encoding: 'utf8' }).stdout
+  }
+  t.equal(open(1_000), 'opened')
+  t.equal(
+    open(100),
+    `storage file ${file} holds more objects than the heap has room for; start with NODE_OPTIONS=--max-old-space-size=200`,
+  )
+})
+
 t.test('a sweep of the file that was interrupted brings nothing back', async (t) => {
   for (const how of ['compaction', 'full disk'] as const) {
     const file = newFile()
