@@ -21,7 +21,7 @@ function run(filename, { suffix, keepers, keep }) {
   const kept = keptFile(filename, suffix)
   const cachedData = kept && read(kept)
   const script = new vm.Script(fs.readFileSync(filename, 'latin1'), { filename, cachedData })
-  if (kept && (!cachedData || script.cachedDataRejected)) keepers.push(() => write(kept, script.createCachedData()))
+  if (kept && (!cachedData || script.cachedDataRejected)) keepers.push(keeperOf(script, kept))
   const folder = dirname(filename)
   let requireOfNode
   const require = (name) => {
@@ -35,6 +35,9 @@ function run(filename, { suffix, keepers, keep }) {
   script.runInThisContext()(program.exports, require, program, filename, folder, importModule, keep)
   return program.exports
 }
+
+/** Made apart from `run`, whose functions live as long as the program, and would keep the script with its first function, 1 MB. */
+const keeperOf = (script, file) => () => write(file, script.createCachedData())
 
 const importModule = (specifier) => import(specifier)
 
