@@ -1,5 +1,5 @@
-/** The generated component schemas, with patch and list markers: parsed at the first question. */
-import { readFileSync } from 'node:fs'
+/** The generated component schemas, with patch and list markers. */
+import { LineTable } from './line-table.ts'
 
 /** Describes the part of an OpenAPI 3 schema that merging and explaining need. */
 export interface OpenApiSchema {
@@ -22,20 +22,19 @@ export interface OpenApiSchema {
   'x-kubernetes-group-version-kind'?: { group: string; version: string; kind: string }[]
 }
 
-let schemas: Record<string, OpenApiSchema> | undefined
-
-function load(): Record<string, OpenApiSchema> {
-  schemas ??= JSON.parse(readFileSync(new URL('data/schemas.json', import.meta.url), 'utf8')) as Record<
-    string,
-    OpenApiSchema
-  >
-  return schemas
-}
+const table = new LineTable<OpenApiSchema>('schemas.json')
+const schemas = new Map<string, OpenApiSchema>()
 
 /** Returns a schema by its OpenAPI name, such as `io.k8s.api.core.v1.Pod`; undefined if there is none. */
-export const openApiSchema = (name: string): OpenApiSchema | undefined => load()[name]
+export function openApiSchema(name: string): OpenApiSchema | undefined {
+  const schema = schemas.get(name) ?? table.get(name)
+  if (schema) schemas.set(name, schema)
+  return schema
+}
+
 /** Returns all schemas with their OpenAPI names. */
-export const openApiSchemas = (): [name: string, schema: OpenApiSchema][] => Object.entries(load())
+export const openApiSchemas = (): [name: string, schema: OpenApiSchema][] =>
+  [...table.names()].map((name) => [name, openApiSchema(name)!])
 
 /** Returns the name of the schema that a property refers to; undefined if it refers to none. */
 export function referredSchema(schema: OpenApiSchema): string | undefined {

@@ -1,5 +1,5 @@
 /** The generated type table: what the decoder, defaulting of empty objects and dumps need to know of each API type. */
-import { readFileSync } from 'node:fs'
+import { LineTable } from './line-table.ts'
 
 export type FieldKind =
   | 'string'
@@ -61,7 +61,7 @@ export interface StructType {
 
 type Row = [json: string, path: string, shape: string, goType: string, omit: '' | 'o' | 'z' | 'a', go: string]
 
-let rows: Record<string, Row[]> | undefined
+const rows = new LineTable<Row[]>('types.json')
 const structs = new Map<string, StructType>()
 const kinds: Record<string, FieldKind> = {
   int: 'int64',
@@ -132,8 +132,7 @@ function compile(name: string, table: Row[]): StructType {
 export function structType(name: string): StructType {
   let struct = structs.get(name)
   if (!struct) {
-    rows ??= JSON.parse(readFileSync(new URL('data/types.json', import.meta.url), 'utf8')) as Record<string, Row[]>
-    const table = rows[name]
+    const table = rows.get(name)
     if (!table) throw new Error(`no type ${name} in the generated table`)
     struct = compile(name, table)
     structs.set(name, struct)
@@ -141,10 +140,7 @@ export function structType(name: string): StructType {
   return struct
 }
 
-export const hasStructType = (name: string): boolean => {
-  rows ??= JSON.parse(readFileSync(new URL('data/types.json', import.meta.url), 'utf8')) as Record<string, Row[]>
-  return structs.has(name) || rows[name] !== undefined
-}
+export const hasStructType = (name: string): boolean => rows.has(name)
 
 /** Returns the value that upstream writes for a value that was never set. */
 export function zeroValue(type: ValueType): unknown {
