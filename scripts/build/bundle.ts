@@ -3,23 +3,27 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin, transformSync } from 'esbuild'
 
+const command = 'cli/main.ts'
+const library = 'library/index.ts'
 /** What is started or imported by name. */
 const programs = [
-  'cli/main.ts',
+  command,
   'cli/envtest/etcd.ts',
   'cli/envtest/kube-apiserver.ts',
   'apiserver/main.ts',
   'apiserver/storage/sqlite/worker.ts',
   'kubelet/images/registry/pull-worker.ts',
   'kubelet/main.ts',
-  'library/index.ts',
+  library,
 ]
-
-/** A program that runs other code for each of its words keeps what is compiled for each of them. */
-const commandOf: Readonly<Record<string, string>> = { 'cli/main.ts': 'process.argv[2]' }
 
 /** Commands of scripts and prompts: they run no server, and have a file of the program without one. */
 const lightCommands = ['status', 'env', 'down', 'logs']
+/**
+ * Commands that run a server are part of the library, which has the same server: a server does not hold the text of all
+ * commands in memory.
+ */
+const serverCommands = ['up', 'apiserver', 'controllers']
 const commandsFile = 'cli/commands.ts'
 
 /** Packages that are loaded as they are installed; all others become part of the programs. */
@@ -42,14 +46,14 @@ function late(name: string, module: string, member?: string): string {
 }
 
 interface SharedPackage {
-  /** Names what our sources import. */
-  exports: readonly string[]
+  /** Names what our sources import; absent: all. */
+  exports?: readonly string[]
   contents: string
 }
 
 /**
- * Packages that are large and that several programs have: one file for all. undici's own entry would load fetch and
- * WebSocket as well.
+ * Packages that are large and that several programs have: one file for all, which a process that needs none of it does
+ * not hold in memory. undici's own entry would load fetch and WebSocket as well.
  */
 const sharedPackages: Readonly<Record<string, SharedPackage>> = {
   fastify: {
@@ -66,6 +70,12 @@ const sharedPackages: Readonly<Record<string, SharedPackage>> = {
     export const request = ({ origin, pathname, search }, { dispatcher, ...options }) =>
       send.call(dispatcher, { ...options, origin, path: pathname + search })`,
   },
+  ...Object.fromEntries(
+    ['dns-packet', 'js-yaml', 'light-my-request', 'ws'].map((name) => [
+      name,
+      { contents: `module.exports = require('${name}')` },
+    ]),
+  ),
   ...Object.fromEntries(
     neverUsed.map((name) => [name, { exports: ['default'], contents: `export { default } from '${name}'` }]),
   ),
@@ -91,18 +101,25 @@ export async function bundle(folder: string, external: readonly string[]): Promi
   const ofPrograms = programs.map((program) => {
     const top = relative(dirname(program), '.')
     const outfile = join(folder, program.replace(/\.ts$/, '.cjs'))
+    const contents = [program, command].map((source) => `export * from './${source}'`).join('\n')
     return build({
       ...common,
-      entryPoints: [program],
+      ...(program === library ? { stdin: { contents, resolveDir: '.' } } : { entryPoints: [program] }),
       outfile,
-      plugins: [sources(top), elsewhere(top), leftOut, withoutCallers],
+      plugins: [
+        ...(program === library ? [onlyCommands(serverCommands)] : []),
+        leftOut,
+        withoutCallers,
+        sources(top),
+        elsewhere(top),
+      ],
     })
   })
   const ofCommands = build({
     ...common,
-    entryPoints: ['cli/main.ts'],
+    entryPoints: [command],
     outfile: join(folder, 'cli/light.cjs'),
-    plugins: [onlyCommands, leftOut, withoutCallers, sources('..'), elsewhere('..')],
+    plugins: [onlyCommands(lightCommands), leftOut, withoutCallers, sources('..'), elsewhere('..')],
   })
   const ofPackages = Object.entries(sharedPackages).map(([name, { contents }]) =>
     build({
@@ -115,7 +132,7 @@ export async function bundle(folder: string, external: readonly string[]): Promi
   const results = await Promise.all([...ofPrograms, ofCommands, ...ofPackages])
   const outputs: Metafile['outputs'] = Object.assign({}, ...results.map(({ metafile }) => metafile.outputs))
   const hash = createHash('sha256')
-  const names = new Map<string, string>()
+  const names = new Map<string, string[]>()
   for (const file of Object.keys(outputs)) {
     const bundled = readFileSync(file, 'utf8')
     const text = withoutBlanks(asFunction(bundled))
@@ -124,9 +141,12 @@ export async function bundle(folder: string, external: readonly string[]): Promi
     names.set(relative(folder, file), exportedBy(bundled))
   }
   const version = hash.digest('hex').slice(0, 12)
+  const namesOf = (program: string): string[] => names.get(program.replace(/\.ts$/, '.cjs')) ?? []
   for (const program of programs) {
     const file = join(folder, program.replace(/\.ts$/, '.js'))
-    writeFileSync(file, moduleOf(program, version, names.get(program.replace(/\.ts$/, '.cjs')) ?? ''))
+    const hidden = program === library ? namesOf(command) : []
+    const exported = namesOf(program).filter((name) => !hidden.includes(name))
+    writeFileSync(file, moduleOf(program, version, exported.join(', ')))
   }
   return outputs
 }
@@ -143,17 +163,19 @@ const withoutBlanks = (text: string): string =>
 const withImports = (text: string): string => text.replace(/\bimport\(/g, 'importModule(')
 
 /** esbuild notes the names in code that does not run. */
-const exportedBy = (text: string): string => /^0 && \(module\.exports = \{([^}]*)\}\);$/m.exec(text)?.[1]?.trim() ?? ''
+const exportedBy = (text: string): string[] =>
+  /^0 && \(module\.exports = \{([^}]*)\}\);$/m.exec(text)?.[1]?.trim().split(/,\s*/) ?? []
 
 /** `version` changes with the text of any file, so that no program runs what was compiled of another text. */
 function moduleOf(program: string, version: string, names: string): string {
   const load = `${relative(dirname(program), '.')}/../bin/program.mjs`
-  const light = `${JSON.stringify(lightCommands)}.includes(process.argv[2]) ? 'light.cjs' : `
-  const file = `${program === 'cli/main.ts' ? light : ''}'${basename(program, '.ts')}.cjs'`
+  const isOne = (commands: readonly string[]): string => `${JSON.stringify(commands)}.includes(process.argv[2])`
+  const others = `${isOne(lightCommands)} ? 'light.cjs' : ${isOne(serverCommands)} ? '../library/index.cjs' : `
+  const file = `${program === command ? others : ''}'${basename(program, '.ts')}.cjs'`
   const place = `new URL(${file}, import.meta.url)`
   const exported = names ? `export const { ${names} } = ` : ''
-  const command = commandOf[program] ? `, ${commandOf[program]}` : ''
-  return `import { load } from '${load}'\n${exported}load(${place}, '${version}'${command})\n`
+  const part = program === command ? ', process.argv[2]' : '' // each command runs other code, which is kept apart
+  return `import { load } from '${load}'\n${exported}load(${place}, '${version}'${part})\n`
 }
 
 /**
@@ -210,15 +232,16 @@ function elsewhere(top: string): Plugin {
       )
       onResolve({ filter: /\.cjs$/, namespace: 'elsewhere' }, ({ path }) => ({ path, external: true }))
       onLoad({ filter: /.*/, namespace: 'elsewhere' }, ({ path }) => ({
-        contents: [
-          `const loaded = require('${top}/${fileOf(path)}')`,
-          ...(sharedPackages[path]?.exports ?? []).map((name) =>
-            name === 'default' ? 'export default loaded.default' : `export const ${name} = loaded.${name}`,
-          ),
-        ].join('\n'),
+        contents: stubOf(`require('${top}/${fileOf(path)}')`, sharedPackages[path]?.exports),
       }))
     },
   }
+}
+
+function stubOf(loaded: string, names: readonly string[] | undefined): string {
+  if (!names) return `module.exports = ${loaded}`
+  const exported = names.map((name) => (name === 'default' ? `export default` : `export const ${name} =`))
+  return [`const loaded = ${loaded}`, ...exported.map((start, i) => `${start} loaded.${names[i]}`)].join('\n')
 }
 
 /**
@@ -234,18 +257,17 @@ const withoutCallers: Plugin = {
   },
 }
 
-/** Leaves all but the light commands out; what the launcher asks first (`wants-guardian`) is for `up` alone. */
-const onlyCommands: Plugin = {
+/** Leaves all other commands out. */
+const onlyCommands = (commands: readonly string[]): Plugin => ({
   name: 'only commands',
   setup({ onResolve }) {
-    const isLight = (path: string): boolean => lightCommands.includes(basename(path, '.ts'))
     onResolve({ filter: /^\.\// }, ({ path, importer, kind }) =>
-      kind === 'dynamic-import' && relative('.', importer) === commandsFile && !isLight(path)
+      kind === 'dynamic-import' && relative('.', importer) === commandsFile && !commands.includes(basename(path, '.ts'))
         ? { path, namespace: 'left-out' }
         : undefined,
     )
   },
-}
+})
 
 const leftOut: Plugin = {
   name: 'left out',
