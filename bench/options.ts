@@ -18,7 +18,7 @@ export const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [
                  else beside objects in memory; also two servers on one etcd, and creates beside bare puts
   --scale PODS   so many simulated pods, step by step, on --simulated-nodes, in memory or with --storage etcd; nothing else
   --simulated-nodes N   for --scale (default 1000)
-  --growth OBJECTS  CPU time of each verb, of a pod's start and of an idle server, with 1,000, 10,000 and so on up to so many objects; nothing else
+  --growth OBJECTS  CPU time of each verb, of a pod's start and of an idle server, memory and start, with 1,000, 10,000 and so on up to so many objects; nothing else
   --soak N       prints the heap and the RSS of an API server after each 100,000 of so many requests; nothing else
   --minutes N    how long --scale may take (default 60)
   --rounds N     how often each figure is taken; the median counts (default 5)

@@ -29,7 +29,8 @@ export interface NodeServer extends Server {
   mainThreadCpuMs(): number
 }
 
-const START_TIMEOUT_MS = 60_000
+/** A server with a file of a million objects has to read them, and may have to share the machine. */
+const START_TIMEOUT_MS = 1_800_000
 
 /** What `npm start` and the launcher of an older Node give to V8, too. `npx kubestage` does not, nor is it good for large clusters. */
 const asNpmStart = ['--max-semi-space-size=8']

@@ -2,15 +2,20 @@
  * What requests and the start of a pod cost a server that holds ever more objects, and what it costs when nobody asks.
  * docs/scale.md has its table.
  */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { type Figure, rate, turn, watch } from '../compare/versus.ts'
-import { Http2Connection, type Request } from '../http2-connection.ts'
+import { Http2Connection, type Request, type Target } from '../http2-connection.ts'
+import { heapMegabytes } from '../inspected-heap.ts'
 import { load, median } from '../load.ts'
-import { CONNECTIONS, currentVersion, PODS, prepare } from '../measure.ts'
+import { currentVersion, PODS, prepare } from '../measure.ts'
 import { measurePods } from '../pods.ts'
 import { bareApi, type Server } from '../processes.ts'
 import { aligned, figure } from '../report.ts'
 import { samplePod } from '../sample-pod.ts'
+import { fill } from './stored-pods.ts'
 
 const SIZES = [1_000, 10_000, 100_000, 1_000_000]
 const REQUESTS = 500
@@ -21,7 +26,7 @@ const WATCHES = 1_000
 const WATCHES_PER_CONNECTION = 10
 /** By then V8 has collected what the requests left. */
 const SETTLED_MS = 20_000
-const IDLE_MS = 30_000
+const IDLE_MS = 60_000
 
 /** Creates a pod that no scheduler looks at. */
 const store = (name: string): Request => {
@@ -66,49 +71,61 @@ const verbs = (objects: number): Record<string, Figure['round']> => {
 }
 
 type Columns = Record<string, number>
-type Measure = (server: Server, objects: number) => Promise<Columns>
+/** Starts a server with these flags for as long as `use` takes, with V8's inspector at the port. */
+type WithServer = <T>(
+  flags: readonly string[],
+  use: (server: Server, stateDir: string, inspectPort: number) => Promise<T>,
+) => Promise<T>
 
 export interface GrowthOptions {
   /** The largest number of objects. */
   objects: number
   rounds: number
-  /** Starts a server with these flags for as long as `use` takes. */
-  withServer<T>(flags: readonly string[], use: (server: Server) => Promise<T>): Promise<T>
+  withServer: WithServer
 }
 
-/** The table: a bare server answers requests, and one with simulated nodes starts pods. */
+/** The table: for each size, a bare server answers requests, and one with simulated nodes starts pods. */
 export async function measureGrowth({ objects, rounds, withServer }: GrowthOptions): Promise<string> {
-  const sizes = SIZES.filter((size) => size <= objects)
-  const requests = await withServer(bareApi, (server) => grow(server, sizes, requestsAndRest(rounds)))
-  const starts = await withServer(['--kubelet=false', '--simulated-nodes', '10'], (server) =>
-    grow(server, sizes, async () => ({ 'pod started ms': await startOf(server, rounds) })),
-  )
-  const rows = sizes.map((size, i) => ({ objects: size, ...requests[i], ...starts[i] }))
-  return aligned([Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row).map(figure))])
+  const folder = mkdtempSync(join(tmpdir(), 'kubestage-bench-'))
+  const file = join(folder, 'objects.db')
+  const storage = ['--storage', `sqlite:${file}`]
+  try {
+    await withServer([...bareApi, ...storage], ({ target }) => prepareFirst(target))
+    const rows: string[][] = []
+    const sizes = SIZES.filter((size) => size <= objects)
+    for (const [step, size] of sizes.entries()) {
+      fill(file, sizes[step - 1] ?? 1, size)
+      const row: Columns = {
+        objects: size,
+        ...(await withServer([...bareApi, ...storage], requestsAndRest(size, rounds))),
+        ...(await withServer(['--kubelet=false', '--simulated-nodes', '10', ...storage], async (server) => ({
+          'pod started ms': await startOf(server, rounds),
+        }))),
+      }
+      if (step === 0) rows.push(Object.keys(row))
+      rows.push(Object.values(row).map(figure))
+      process.stderr.write(`${aligned(rows)}\n`)
+    }
+    return aligned(rows)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
-/** Fills a server step by step; what a step shows is printed as soon as it is known. */
-async function grow(server: Server, sizes: readonly number[], measure: Measure): Promise<Columns[]> {
-  await prepare(server.target)
-  const rows: Columns[] = []
-  for (const [step, size] of sizes.entries()) {
-    const from = sizes[step - 1] ?? 0
-    const request = (i: number): Request => store(`stored-${from + i}`)
-    await load(server.target, { count: size - from, connections: CONNECTIONS, request })
-    const row = await measure(server, size)
-    process.stderr.write(`${size}: ${JSON.stringify(row)}\n`)
-    rows.push(row)
-  }
-  return rows
+async function prepareFirst(target: Target): Promise<void> {
+  await prepare(target)
+  await load(target, { count: 1, connections: 1, request: (i) => store(`stored-${i}`) })
 }
 
 const requestsAndRest =
-  (rounds: number): Measure =>
-  async (server, objects) => {
-    const row: Columns = {}
+  (objects: number, rounds: number) =>
+  async (server: Server, _: string, inspectPort: number): Promise<Columns> => {
+    const row: Columns = { 'start CPU s': server.cpuMs() / 1000 }
     for (const [what, round] of Object.entries(verbs(objects))) row[what] = await cpuOf(server, objects, round, rounds)
+    row['RSS MB'] = server.rssMegabytes()
+    row['heap MB'] = await heapMegabytes(inspectPort)
     row['idle % of a core'] = await idleWith(server, WATCHES)
-    return { ...row, 'RSS MB': server.rssMegabytes() }
+    return row
   }
 
 /** The median in µs for a request or a delivery; the first round warms up. */
