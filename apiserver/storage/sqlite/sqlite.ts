@@ -84,7 +84,8 @@ async function readState(
   try {
     return await opened.promise
   } catch (error) {
-    await worker.terminate()
+    // `terminate` of a thread that is about to end can end the process.
+    worker.postMessage({ type: 'close' } satisfies Order)
     throw error
   } finally {
     worker.off('message', receive).off('error', opened.reject)
