@@ -83,7 +83,7 @@ t.test('kubestage record', async (t) => {
     t.equal(login.status, 303)
     const cookie = login.headers.getSetCookie()[0]!.split(';')[0]!
     const at = (path: string) => fetch(new URL(path, link), { headers: { cookie } })
-    t.match(await (await at('/kubestage/ui/')).text(), /main\.js/)
+    t.match(await (await at('/kubestage/ui/')).text(), /<script type="module">/)
     const stream = await at('/kubestage/ui/stream')
     t.equal(stream.headers.get('x-kubestage-source'), 'file')
     t.equal(await stream.text(), readFileSync(file, 'utf8'))
@@ -112,6 +112,6 @@ t.test('kubestage record', async (t) => {
     const login = await ask(link.pathname + link.search)
     t.equal(login.status, 303)
     const cookie = String(login.headers['set-cookie']).split(';')[0]!
-    t.match(String((await ask('/kubestage/ui/', cookie)).bytes), /main\.js/)
+    t.match(String((await ask('/kubestage/ui/', cookie)).bytes), /<script type="module">/)
   })
 })
