@@ -38,7 +38,8 @@ else {
   const hasPrompt = async (terminal: Terminal): Promise<void> => {
     await terminal.shows(/try pressing enter|here> /)
     terminal.type('echo rea""dy\r')
-    await terminal.shows('\r\nready\r\n')
+    // What was typed before the shell reads it may stand in the same line.
+    await terminal.shows('ready\r\n')
     await terminal.shows(prompt)
   }
 
