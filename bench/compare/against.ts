@@ -49,13 +49,14 @@ const SETTLED_MS = 2_000
 export async function gate(options: Pick<AgainstOptions, 'packages' | 'flags' | 'figures'>): Promise<Verdict[]> {
   const short = { ...options, pairs: 2, rounds: 8, starts: 6, limit: 1.06 }
   const first = await takeRounds(short)
-  const doubtful = options.figures.filter((name) => verdict(name, first[name]).ratio > doubtfulFrom)
+  const doubtful = options.figures.filter((name) => isDoubtful(verdict(name, first[name])))
   const more = await takeRounds({ ...short, pairs: 4, figures: doubtful })
   return options.figures.map((name) => verdict(name, [...(first[name] ?? []), ...(more[name] ?? [])], short.limit))
 }
 
-/** What seems slower than this is measured again: two pairs of servers err by up to 8 %. */
+/** What seems slower, or differs too much to tell, is measured again: two pairs of servers err by up to 8 %. */
 const doubtfulFrom = 1.01
+const isDoubtful = ({ ratio, word }: Verdict): boolean => ratio > doubtfulFrom || word === 'unclear'
 
 /**
  * Measures create, get, patch and watch in µs of the serving thread's CPU time for each request or delivery, and starts
