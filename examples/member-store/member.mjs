@@ -100,8 +100,10 @@ export class Member {
 
   /** Flushes come one after the other: one that finds nothing to do still waits for the one before it. */
   flush() {
-    this.#flushes = this.#flushes.then(() => this.#flush())
-    return this.#flushes
+    const flushed = this.#flushes.then(() => this.#flush())
+    // Who asked for a flush hears of its failure, and no other.
+    this.#flushes = flushed.catch(() => {})
+    return flushed
   }
 
   /** What the reason asks for; resolves to a report when it is done. Only the first call counts. */

@@ -1,5 +1,5 @@
 /** examples/member-store as its README runs it: a StatefulSet with a volume for each member, and a command as its hook. */
-import { globSync, readdirSync, readFileSync } from 'node:fs'
+import { globSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { type Pod, resources, startCluster, type Termination } from '../../library/index.ts'
@@ -62,6 +62,24 @@ t.test('a member that leaves during a flush leaves all its data', async (t) => {
   const [file] = globSync(join(root, '*', 'data.json'))
   t.same(file && JSON.parse(readFileSync(file, 'utf8')), { key: entry })
   await flushed
+})
+
+t.test('a flush that fails leaves the next one to succeed', async (t) => {
+  const { Member } = await import(join(exampleFolder, 'member.mjs'))
+  const root = t.testdir()
+  const member = new Member({ root, limit: 1, address: '127.0.0.1', pod: 'member', replicas: 2 })
+  await member.start()
+  const [folder = ''] = globSync(join(root, '*/'))
+  const obstacle = join(folder, 'data.json')
+  mkdirSync(obstacle)
+  member.keep('key', { version: '1', value: 'of key' })
+  await t.rejects(member.flush(), { code: 'EISDIR' })
+  rmdirSync(obstacle)
+  const entry = { version: '2', value: 'of key' }
+  member.keep('key', entry)
+  await member.flush()
+  t.same(JSON.parse(readFileSync(obstacle, 'utf8')), { key: entry })
+  await member.end()
 })
 
 t.test('a member that is scaled away moves its data; members that are updated keep theirs', { skip }, async (t) => {
