@@ -1,4 +1,5 @@
 import { realClock } from '../shared/clock/real-clock.ts'
+import { withinLimit } from '../shared/clock/within-limit.ts'
 import { Http2Connection, type Request, type Target } from './http2-connection.ts'
 
 export interface Rate {
@@ -26,7 +27,14 @@ export function together(count: number, begin: Begin = () => {}): Begin {
  */
 export async function load(
   target: Target,
-  options: { count: number; connections: number; request(i: number): Request; begin?: Begin },
+  options: {
+    count: number
+    connections: number
+    request(i: number): Request
+    begin?: Begin
+    /** After each answer: the same connection's next request waits for it. */
+    answered?(): Promise<void>
+  },
 ): Promise<Rate> {
   const { count, request } = options
   const connections = await openAll(target, options.connections)
@@ -38,6 +46,7 @@ export async function load(
       const sentMs = realClock.monotonic()
       await connection.request(one)
       latencies.push(realClock.monotonic() - sentMs)
+      await options.answered?.()
     }
   }
   await options.begin?.()
@@ -59,10 +68,12 @@ export interface FanOut {
 }
 
 const WATCHERS_PER_CONNECTION = 10
+const SEEN_MS = 60_000
 
 /**
  * `watchers` open streams, spread over `target` and `others`; then `count` writes, spread alike, each of which every
- * watcher must see as a line.
+ * watcher must see as a line. `oneByOne`: all of them see a change before the next one is sent. Else those that come
+ * together leave together, and a slower server has fewer writes for as many deliveries.
  */
 export async function fanOut(
   target: Target,
@@ -73,21 +84,32 @@ export async function fanOut(
     write(i: number): Request
     begin?: Begin
     others?: readonly Target[]
+    oneByOne?: boolean
   },
 ): Promise<FanOut> {
-  const { watchers, count, watchPath, write, begin, others = [] } = options
+  const { watchers, count, watchPath, write, begin, others = [], oneByOne = false } = options
   const targets = [target, ...others]
   const needed = Math.ceil(watchers / WATCHERS_PER_CONNECTION)
   const connections = await Promise.all(
     Array.from({ length: needed }, (_, i) => Http2Connection.open(targets[i % targets.length]!)),
   )
-  const done = Promise.withResolvers<void>()
   const wanted = watchers * count
   let delivered = 0
   let ended = 0
+  /** Resolves when all watchers have seen the change that was sent last, and at the end. */
+  let seen = Promise.withResolvers<void>()
   const onData = (payload: Buffer): void => {
-    for (let at = payload.indexOf(10); at !== -1; at = payload.indexOf(10, at + 1)) delivered += 1
-    if (delivered >= wanted) done.resolve()
+    for (let at = payload.indexOf(10); at !== -1; at = payload.indexOf(10, at + 1)) {
+      delivered += 1
+      if (delivered === wanted || (oneByOne && delivered % watchers === 0)) seen.resolve()
+    }
+  }
+  const allSeen = async (): Promise<void> => {
+    if (!(await withinLimit(seen.promise, SEEN_MS, realClock))) {
+      const watches = `the server ended ${ended} of ${watchers} watches`
+      throw new Error(`${delivered} of ${wanted} deliveries within ${SEEN_MS / 1000} s of a write; ${watches}`)
+    }
+    seen = Promise.withResolvers()
   }
   const opened = Array.from({ length: watchers }, (_, i) =>
     connections[Math.floor(i / WATCHERS_PER_CONNECTION)]!.stream(watchPath, onData, () => {
@@ -101,16 +123,11 @@ export async function fanOut(
     targets.map((each, at) => {
       const share = Math.floor((count + at) / targets.length)
       const request = (i: number): Request => write(i * targets.length + at)
-      return load(each, { count: share, connections: 32 / targets.length, request, begin: beginTogether })
+      const inTurn = oneByOne ? { connections: 1, answered: allSeen } : { connections: 32 / targets.length }
+      return load(each, { count: share, request, begin: beginTogether, ...inTurn })
     }),
   )
-  const late = (): void => {
-    const watches = `the server ended ${ended} of ${watchers} watches`
-    done.reject(new Error(`${delivered} of ${wanted} deliveries within 60 s of the last write; ${watches}`))
-  }
-  const timeout = realClock.setTimer(60_000, late)
-  await done.promise
-  timeout.cancel()
+  if (!oneByOne) await allSeen()
   const elapsedMs = realClock.monotonic() - startedMs
   for (const connection of connections) connection.close()
   const writesPerSecond = written.reduce((sum, { perSecond }) => sum + perSecond, 0)

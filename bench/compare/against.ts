@@ -28,9 +28,9 @@ export interface AgainstOptions {
 type Startable = Pick<AgainstOptions, 'packages' | 'flags'>
 
 const [get, create, patch] = comparable(['get', 'create', 'merge patch'])
-/** What a delivery takes depends on how many leave together: of 50 changes the rounds differed too much. */
-const watchLonger: Figure = { what: 'watch, 100 watchers', unit: 'deliveries/s', round: watch(100, 200) }
-const requests: Readonly<Record<string, Figure>> = { create: create!, get: get!, patch: patch!, watch: watchLonger }
+/** What a delivery takes depends on how many leave together: a server that was 10 % slower was as fast by that. */
+const watchInTurn: Figure = { what: 'watch, 100 watchers', unit: 'deliveries/s', round: watch(100, 100, true) }
+const requests: Readonly<Record<string, Figure>> = { create: create!, get: get!, patch: patch!, watch: watchInTurn }
 export const figureNames = [...Object.keys(requests), 'start']
 /** How much is measured by default. */
 export const usual = { rounds: 16, starts: 6 }

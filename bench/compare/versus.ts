@@ -55,12 +55,12 @@ const list: Figure['round'] = async (target, { begin }) => {
   return { figure: (megabytes / ms) * 1000, requests: 1 }
 }
 
-/** So many changes, and the delivery of each to all watchers. */
-export function watch(watchers: number, count: number): Figure['round'] {
+/** So many changes, and the delivery of each to all watchers. `oneByOne`: see {@link fanOut}. */
+export function watch(watchers: number, count: number, oneByOne = false): Figure['round'] {
   return async (target, { mark, begin }) => {
     const watchPath = `${PODS}?watch=1&resourceVersion=${await currentVersion(target)}`
     const write = (i: number) => patch(i, `watch-${watchers}-${mark}`)
-    const { deliveriesPerSecond } = await fanOut(target, { watchers, count, watchPath, write, begin })
+    const { deliveriesPerSecond } = await fanOut(target, { watchers, count, watchPath, write, begin, oneByOne })
     return { figure: deliveriesPerSecond, requests: watchers * count }
   }
 }
