@@ -3,7 +3,7 @@ import { duration } from '../shared/config/option-types.ts'
 import { evictionConfig } from './eviction/options.ts'
 import { verificationPolicy } from './images/access/verification-options.ts'
 import { imageGarbagePolicy } from './images/garbage/options.ts'
-import type { PodCidr } from './node/pod-network.ts'
+import type { PodCidr } from './node/pod-cidr.ts'
 import { criEndpoint, type RuntimeChoice } from './runtime-option.ts'
 import type { imageOptions, podOptions, separationOptions } from './shared-options.ts'
 

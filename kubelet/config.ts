@@ -21,7 +21,7 @@ import { timeOriginOption, timeScaleOption } from '../shared/config/time-options
 import { levels } from '../shared/log/levels.ts'
 import { checkOptions } from './check-options.ts'
 import type { Proxies } from './images/registry/settings.ts'
-import type { PodCidr } from './node/pod-network.ts'
+import type { PodCidr } from './node/pod-cidr.ts'
 import { machineAddresses } from './runtime/network/machine-addresses.ts'
 import { runtimeOption } from './runtime-option.ts'
 import {

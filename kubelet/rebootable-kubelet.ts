@@ -1,4 +1,5 @@
-import { type Kubelet, type KubeletOptions, startKubelet } from './kubelet.ts'
+import { type Kubelet, startKubelet } from './kubelet.ts'
+import type { KubeletOptions } from './kubelet-options.ts'
 
 /**
  * The kubelet of a machine that can be rebooted: another one starts after each boot, and knows only what the machine

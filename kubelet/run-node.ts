@@ -62,7 +62,7 @@ export async function runNode(options: RunNodeOptions): Promise<RunningNode> {
   const onError = (error: unknown) => log.warn({ err: error }, 'no certificate for the API of the kubelet yet')
   const tls = await ownTls({ config, client, clock, onError })
   let kubelets: RebootableKubelet | undefined
-  const node = () => kubelets && { ...kubelets.current, reboot: kubelets.reboot }
+  const node = () => kubelets && controlled(kubelets)
   const metrics = new KubeletMetrics()
   const limits = new ReachedLimits(containerLimits, { clock: clock.machine, log })
   const server =
@@ -115,6 +115,11 @@ export async function runNode(options: RunNodeOptions): Promise<RunningNode> {
       await Promise.all([server?.close(), healthz?.then(({ close }) => close()), runtime.close(), client.close()])
     },
   }
+}
+
+const controlled = ({ current, reboot }: RebootableKubelet): ControlledNode => {
+  const { controls, eviction } = current
+  return { controls, eviction, reboot, isLost: () => current.isLost() }
 }
 
 const onlyHealthz: Health = (target) => (target === '/healthz' ? { code: 200, text: 'ok' } : notFound)

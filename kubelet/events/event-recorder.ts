@@ -154,6 +154,9 @@ interface NewEvent {
   annotations?: Record<string, string>
 }
 
+/** A kubelet's events carry the node's name where its UID would stand: it posts them before it knows the UID. */
+export const nodeReference = (name: string): ObjectReference => ({ kind: 'Node', apiVersion: 'v1', name, uid: name })
+
 function podReference({ metadata, spec }: Pod, container?: string): ObjectReference {
   return {
     kind: 'Pod',

@@ -1,4 +1,4 @@
-import type { KeptImage } from '../runtime/image-service.ts'
+import type { ImageService, KeptImage } from '../runtime/image-service.ts'
 import type { NodeImages } from './node-status.ts'
 
 /** Upstream: MaxNamesPerImageInNodeStatus. */
@@ -11,4 +11,20 @@ export function shownImages(images: readonly KeptImage[], most: number): NodeIma
     names: [...repoDigests, ...repoTags].slice(0, mostNames),
     sizeBytes,
   }))
+}
+
+/** The images of the node's status, as they were when they were last listed; none where the machine keeps none. */
+export class SeenImages {
+  shown: NodeImages | undefined
+  readonly #images: ImageService | undefined
+  readonly #most: number
+
+  constructor(images: ImageService | undefined, most = 50) {
+    this.#images = images
+    this.#most = most
+  }
+
+  async list(): Promise<void> {
+    if (this.#images) this.shown = shownImages(await this.#images.list(), this.#most)
+  }
 }

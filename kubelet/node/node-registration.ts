@@ -1,42 +1,67 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { Node } from '../../shared/api/types.ts'
-import type { Client } from '../../shared/client/client.ts'
+import { type Informer, startInformer } from '../../shared/client/informer.ts'
 import { nodes } from '../../shared/client/resources.ts'
-import type { Clock, Timer } from '../../shared/clock/clock.ts'
+import type { Timer } from '../../shared/clock/clock.ts'
 import { createBackoff } from '../../shared/concurrency/backoff.ts'
-import type { EventRecorder, ObjectReference } from '../events/event-recorder.ts'
+import { nodeReference } from '../events/event-recorder.ts'
+import type { KubeletBase } from '../kubelet-base.ts'
+import { startLease } from './lease.ts'
 import { type NodeInput, nodeObject, nodeStatus } from './node-status.ts'
 
-export interface NodeRegistrationOptions {
-  client: Client
-  clock: Clock
-  events: EventRecorder
-  /** The node as it is now. */
-  facts(): Omit<NodeInput, 'nowMs' | 'previous'>
-  /** Looks at what of the facts takes time, before an update. */
-  refresh?(): Promise<void>
-  onError(error: unknown): void
+export type NodeFacts = Omit<NodeInput, 'nowMs' | 'previous'>
+
+interface NodeRegistrationOptions {
+  base: KubeletBase
+  /** Returns the node as it is now. */
+  facts(): NodeFacts
+  /** Runs for each version of the object that the API has. */
+  onSeen(node: Node, isNew: boolean): void
 }
 
 const UPDATE_MS = 10_000
 const REPORT_MS = 300_000
 const RETRY = { initialMs: 100, maxMs: 7_000 }
 
-/** Registers the node and keeps its status true. */
+/** Registers the node, keeps its status true, renews its Lease, and watches the object that the API has of it. */
 export class NodeRegistration {
   /** Resolves when the API has the node. */
   readonly registered: Promise<void>
-  readonly #options: NodeRegistrationOptions
+  readonly #base: KubeletBase
+  readonly #facts: () => NodeFacts
+  readonly #source: Informer<Node>
+  readonly #stopLease: () => void
   readonly #stopping = new AbortController()
   #last: Node | undefined
   #reportedAtMs = 0
   #timer: Timer | undefined
   #lastUpdate: Promise<void> = Promise.resolve()
 
-  constructor(options: NodeRegistrationOptions) {
-    this.#options = options
+  constructor({ base, facts, onSeen }: NodeRegistrationOptions) {
+    const { client, clock, nodeName, warn } = base
+    this.#base = base
+    this.#facts = facts
     this.registered = this.#register().then(() => this.#schedule())
+    this.#source = startInformer<Node>({
+      client,
+      clock,
+      resource: nodes,
+      selection: { fieldSelector: `metadata.name=${nodeName}` },
+      onError: (error) => warn(error, 'the node could not be watched'),
+      handlers: [{ onAdd: (node) => onSeen(node, true), onUpdate: (node) => onSeen(node, false) }],
+    })
+    this.#stopLease = startLease({ ...base, onError: (error) => warn(error, 'the lease could not be renewed') })
+  }
+
+  /** Returns the node as the API has it; undefined until it is registered and seen. */
+  seen(): Node | undefined {
+    return this.#source.get({ name: this.#base.nodeName })
+  }
+
+  /** Returns the node as the API has it, or as it is being registered. */
+  object(): Node {
+    return this.seen() ?? nodeObject({ ...this.#facts(), nowMs: this.#base.clock.now() })
   }
 
   /** Writes what has changed now, not at the next round; one write after the other, so that no event comes twice. */
@@ -45,9 +70,15 @@ export class NodeRegistration {
     return this.#lastUpdate
   }
 
-  close(): void {
+  async close(): Promise<void> {
+    this.#stopLease()
     this.#stopping.abort()
     this.#timer?.cancel()
+    await this.#source.close()
+  }
+
+  #failed(error: unknown): void {
+    this.#base.warn(error, 'the node could not be registered or updated')
   }
 
   async #register(): Promise<void> {
@@ -57,15 +88,15 @@ export class NodeRegistration {
         this.#last = await this.#createOrAdopt()
         return
       } catch (error) {
-        this.#options.onError(error)
-        await this.#options.clock.machine.sleep(backoff.next(), { signal: this.#stopping.signal }).catch(() => {})
+        this.#failed(error)
+        await this.#base.clock.machine.sleep(backoff.next(), { signal: this.#stopping.signal }).catch(() => {})
       }
     }
   }
 
   async #createOrAdopt(): Promise<Node> {
-    const { client, clock, facts } = this.#options
-    const object = nodeObject({ ...facts(), nowMs: clock.now() })
+    const { client, clock } = this.#base
+    const object = nodeObject({ ...this.#facts(), nowMs: clock.now() })
     try {
       const created = await client.create<Node>(nodes, object)
       this.#reportedAtMs = clock.monotonic()
@@ -88,8 +119,8 @@ export class NodeRegistration {
   }
 
   async #writeStatus(previous: Node, always: boolean, problems: string[] = []): Promise<Node> {
-    const { client, clock } = this.#options
-    const facts = this.#options.facts()
+    const { client, clock } = this.#base
+    const facts = this.#facts()
     const input = { ...facts, problems: [...facts.problems, ...problems], nowMs: clock.now(), previous }
     const status = nodeStatus(input)
     // A merge patch removes what is null.
@@ -112,16 +143,16 @@ export class NodeRegistration {
 
   async #updateNow(): Promise<void> {
     if (!this.#last) return
-    const { client, onError, refresh } = this.#options
+    const { client, images, seenImages } = this.#base
     try {
-      if (refresh) await refresh().catch(onError)
+      if (images) await seenImages.list().catch((error) => this.#failed(error))
       // The controller that marks lost nodes writes there, too.
       const node = await client.get<Node>(nodes, { name: this.#last.metadata.name ?? '' })
       this.#tellSchedulable(this.#last, node)
       this.#last = node
       await this.#writeStatus(node, false)
     } catch (error) {
-      onError(error)
+      this.#failed(error)
       // Someone deleted it: a kubelet without a node would do nothing for ever.
       if (isStatus(error, 'NotFound')) await this.#register()
     }
@@ -130,11 +161,11 @@ export class NodeRegistration {
   #schedule(): void {
     if (this.#stopping.signal.aborted) return
     const again = () => void this.update().then(() => this.#schedule())
-    this.#timer = this.#options.clock.setTimer(UPDATE_MS, again, { background: true })
+    this.#timer = this.#base.clock.setTimer(UPDATE_MS, again, { background: true })
   }
 
   #tellTransitions(before: Node | undefined, after: Node): void {
-    const { events } = this.#options
+    const { events } = this.#base
     if (before && hasRebooted(before, after)) {
       const { metadata, status } = after
       const message = `Node ${metadata.name} has been rebooted, boot id: ${status?.nodeInfo?.bootID}`
@@ -155,7 +186,7 @@ export class NodeRegistration {
     const unschedulable = spec?.unschedulable ?? false
     if (unschedulable === (before.spec?.unschedulable ?? false)) return
     const what = unschedulable ? 'NodeNotSchedulable' : 'NodeSchedulable'
-    this.#options.events.event(nodeReference(name), 'Normal', what, `Node ${name} status is now: ${what}`)
+    this.#base.events.event(nodeReference(name), 'Normal', what, `Node ${name} status is now: ${what}`)
   }
 }
 
@@ -178,9 +209,6 @@ function hasRebooted(before: Node, after: Node): boolean {
   const bootId = before.status?.nodeInfo?.bootID
   return Boolean(bootId) && bootId !== after.status?.nodeInfo?.bootID
 }
-
-/** A kubelet's events carry the node's name where its UID would stand: it posts them before it knows the UID. */
-export const nodeReference = (name: string): ObjectReference => ({ kind: 'Node', apiVersion: 'v1', name, uid: name })
 
 const withoutHeartbeats = (status: NonNullable<Node['status']>): unknown => {
   const { conditions = [], addresses, capacity, allocatable, daemonEndpoints, nodeInfo, images } = status

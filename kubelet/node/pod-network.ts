@@ -1,39 +1,25 @@
 import { isIPv4 } from 'node:net'
-import type { Node } from '../../shared/api/types.ts'
-import type { ContainerRuntime, PodAddressing } from '../runtime/container-runtime.ts'
-import type { Served } from '../runtime/network/node-network.ts'
+import type { LostRequests } from '../../shared/api/termination.ts'
+import type { Node, Pod } from '../../shared/api/types.ts'
+import { nodeReference } from '../events/event-recorder.ts'
+import type { KubeletBase } from '../kubelet-base.ts'
+import type { PodAddressing } from '../runtime/container-runtime.ts'
+import { type ServedCluster, serveCluster } from './serve-cluster.ts'
 
 /**
- * `auto`: `node` on an API server that is not Kubestage's, since that refuses endpoints with loopback addresses; else
- * `loopback`. `node`: the node's `spec.podCIDR`. The others as in {@link PodAddressing}.
- */
-export type PodCidr = 'auto' | 'node' | PodAddressing
-
-export interface PodNetworkOptions {
-  podCidr: PodCidr
-  runtime: Pick<ContainerRuntime, 'usePodAddresses'>
-  /** Resolves when the API server has answered; absent where it is known to be Kubestage's. */
-  isKubestage?(): Promise<boolean>
-  /** Serves what pods find at fixed addresses, as soon as there is a network; default: nothing. */
-  serve?(): Promise<Served | undefined>
-  /** Pods have to share the node's address, for this reason. */
-  onShared(cidr: string, why: string): void
-}
-
-/**
- * Says which addresses pods get, and whether the range is known yet. Upstream: the network plugin, which reads
- * `spec.podCIDR`.
+ * Says which addresses pods get, and whether the range is known yet, and serves the cluster in their network. Upstream:
+ * the network plugin, which reads `spec.podCIDR`.
  */
 export class PodNetwork {
-  readonly #options: PodNetworkOptions
+  readonly #base: KubeletBase
   readonly #ready = Promise.withResolvers<void>()
   #cidr: string | undefined
   #waitsForNode = false
-  #served: Served | undefined
+  #served: ServedCluster | undefined
   #problem: string | undefined = 'the API server has not been reached yet'
 
-  constructor(options: PodNetworkOptions) {
-    this.#options = options
+  constructor(base: KubeletBase) {
+    this.#base = base
   }
 
   close(): void {
@@ -55,9 +41,19 @@ export class PodNetwork {
     )
   }
 
+  /** The address at which pods find DNS, where it is served. */
+  get dns(): string | undefined {
+    return this.#served?.dns
+  }
+
+  /** Resolves to the connections that Services lost at the address of a pod that has ended. */
+  async lostAt({ spec, status }: Pod): Promise<LostRequests[]> {
+    return spec.hostNetwork ? [] : ((await this.#served?.lostAt(status?.podIP ?? '')) ?? [])
+  }
+
   /** Resolves when all is decided that does not need the node. */
   async begin(): Promise<void> {
-    const { podCidr, isKubestage } = this.#options
+    const { podCidr = 'auto', isKubestage } = this.#base
     const wanted = podCidr === 'auto' ? ((await (isKubestage?.() ?? true)) ? 'loopback' : 'node') : podCidr
     if (wanted !== 'node') return this.#use(wanted)
     this.#waitsForNode = true
@@ -74,19 +70,42 @@ export class PodNetwork {
   }
 
   async #use(addressing: PodAddressing): Promise<void> {
-    const { runtime, serve, onShared } = this.#options
+    const { runtime } = this.#base
     try {
       const why = await runtime.usePodAddresses(addressing)
       if (why !== undefined) {
-        onShared(addressing, why)
+        this.#tellShared(addressing, why)
         await runtime.usePodAddresses('host')
       }
-      this.#served = await serve?.()
+      this.#served?.close()
+      this.#served = await this.#serve()
     } catch (error) {
       this.#problem = (error as Error).message
       return
     }
     this.#problem = undefined
     this.#ready.resolve()
+  }
+
+  async #serve(): Promise<ServedCluster | undefined> {
+    const { apiServer: server, endpointLagMs = 0, events, nodeIP: host, port, runtime, tunnel } = this.#base
+    const { network } = runtime
+    if (!network || !server) return undefined
+    return serveCluster({
+      ...this.#base,
+      network,
+      server,
+      tunnel: tunnel && { ...tunnel, at: { host, port } },
+      endpointLagMs,
+      onPodLimit: ({ namespace, name, podUid: uid }, message) =>
+        events.event({ apiVersion: 'v1', kind: 'Pod', namespace, name, uid }, 'Warning', 'TooManyConnections', message),
+    })
+  }
+
+  #tellShared(cidr: string, why: string): void {
+    const { events, nodeName, warn } = this.#base
+    const message = `Pods share the node's address, not one of ${cidr}: ${why}. Run "ip route add local ${cidr} dev lo" as root, and restart the kubelet`
+    warn(undefined, message)
+    events.event(nodeReference(nodeName), 'Warning', 'PodAddressesShared', message)
   }
 }

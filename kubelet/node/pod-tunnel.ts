@@ -7,10 +7,9 @@ import type { Client } from '../../shared/client/client.ts'
 import { startInformer } from '../../shared/client/informer.ts'
 import { nodes } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import type { EventRecorder } from '../events/event-recorder.ts'
+import { type EventRecorder, nodeReference } from '../events/event-recorder.ts'
 import type { NetworkPlace, NodeNetwork, NodePlace, Served, Tunnel } from '../runtime/network/node-network.ts'
 import { Updates } from '../runtime/network/updates.ts'
-import { nodeReference } from './node-registration.ts'
 
 export interface TunnelOptions {
   network: Pick<NodeNetwork, 'useTunnel' | 'useRules' | 'onOpened' | 'place'>

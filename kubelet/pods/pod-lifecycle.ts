@@ -18,6 +18,7 @@ import { Prober } from '../prober/prober.ts'
 import type { PodLimits } from '../runtime/container-runtime.ts'
 import { createRuntimeCache, type RuntimeCache } from '../runtime/runtime-cache.ts'
 import { isUp, type RuntimePod } from '../runtime/runtime-pod.ts'
+import { readinessDiffers } from '../status/conditions.ts'
 import { nextRestartCount } from '../status/container-statuses.ts'
 import { statusAtEnd } from '../status/end-of-life.ts'
 import { createPodStatuses, type PodStatuses } from '../status/pod-statuses.ts'
@@ -27,6 +28,7 @@ import { StatusManager } from '../status/status-manager.ts'
 import type { Volume } from '../volumes/volume-payload.ts'
 import { createPodCleanup, type PodCleanup } from './pod-cleanup.ts'
 import { PodResizes, type Shortage } from './pod-resizes.ts'
+import type { PodHandler } from './pod-source.ts'
 import { PodSync } from './pod-sync.ts'
 import { PodWorkers } from './pod-workers.ts'
 
@@ -59,21 +61,21 @@ export interface PodLifecycleOptions extends ContainerSurroundingsOptions, Omit<
 const FLUSH_MS = 2_000
 
 /** Holds what exists before any pod does. */
-interface Ground {
+export interface PodsGround {
   cache: RuntimeCache
   surroundings: ContainerSurroundings
   /** The runtime's records when this kubelet began. */
   found: Map<string, RuntimePod>
 }
 
-export async function createPodLifecycle(options: PodLifecycleOptions): Promise<PodLifecycle> {
+export async function podsGround(options: ContainerSurroundingsOptions): Promise<PodsGround> {
   const cache = createRuntimeCache(options.runtime, createTerminationMessages())
   const surroundings = new ContainerSurroundings(options)
-  return new PodLifecycle(options, { cache, surroundings, found: await cache.pods() })
+  return { cache, surroundings, found: await cache.pods() }
 }
 
-/** Assembles the parts that turn a pod object into processes and a status. */
-export class PodLifecycle {
+/** Turns pods that the node has admitted into processes and a status. */
+export class PodLifecycle implements PodHandler {
   readonly workers: PodWorkers
   readonly statuses: StatusManager
   readonly #options: PodLifecycleOptions
@@ -91,7 +93,7 @@ export class PodLifecycle {
   readonly #cleanup: PodCleanup
   readonly #stopListening: () => void
 
-  constructor(options: PodLifecycleOptions, { cache, surroundings, found }: Ground) {
+  constructor(options: PodLifecycleOptions, { cache, surroundings, found }: PodsGround) {
     const { client, clock, events, metrics, runtime, random, rootDir, podFiles, warn } = options
     this.#options = options
     this.#cache = cache
@@ -153,6 +155,25 @@ export class PodLifecycle {
     runtime.onImagesChanged?.(() => this.#imagesChanged())
   }
 
+  /** A pod of which something ran when this kubelet began goes on. */
+  onAdd(pod: Pod): void {
+    this.workers.update(pod, { running: isUp(this.#found.get(uidOf(pod))) })
+  }
+
+  onUpdate(pod: Pod): void {
+    this.workers.update(pod)
+  }
+
+  onReconcile(pod: Pod): void {
+    this.workers.observe(pod)
+    this.statuses.reconcile(pod)
+    if (readinessDiffers(pod)) this.workers.sync(uidOf(pod))
+  }
+
+  onRemove(pod: Pod): void {
+    this.workers.remove(pod)
+  }
+
   /** Resolves when all is known that starting a container needs. */
   synced(): Promise<void> {
     return this.#surroundings.synced()
@@ -172,11 +193,6 @@ export class PodLifecycle {
   /** Returns the path of a pod's volume on this machine. */
   volumePath(pod: Pod, volume: Volume): string {
     return this.#surroundings.volumePath(pod, volume)
-  }
-
-  /** Returns true if something of the pod ran when this kubelet began. */
-  ranBefore(podUid: string): boolean {
-    return isUp(this.#found.get(podUid))
   }
 
   /** Resolves when all that is to be said of pods so far, their statuses and the records of their ends, is written. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { KubeletLog } from '../../kubelet/kubelet.ts'
+import type { KubeletLog } from '../../kubelet/kubelet-options.ts'
 import { StatusError } from '../../shared/api/status/status-error.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { machine } from './machine.ts'

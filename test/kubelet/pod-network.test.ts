@@ -2,7 +2,7 @@
 import { networkInterfaces } from 'node:os'
 import t from 'tap'
 import { nodeAddress } from '../../kubelet/config.ts'
-import type { KubeletOptions } from '../../kubelet/kubelet.ts'
+import type { KubeletOptions } from '../../kubelet/kubelet-options.ts'
 import { serverKind } from '../../kubelet/node/server-kind.ts'
 import { StatusError } from '../../shared/api/status/status-error.ts'
 import type { Event, Node } from '../../shared/api/types.ts'

@@ -1,42 +1,38 @@
 import type { Pod } from '../../../shared/api/types.ts'
-import type { ContainerRuntime } from '../../runtime/container-runtime.ts'
+import { nodeReference } from '../../events/event-recorder.ts'
+import type { KubeletBase } from '../../kubelet-base.ts'
+import type { ImageService } from '../../runtime/image-service.ts'
 import { diskOf, onOneDisk } from './image-disk.ts'
-import { ImageGarbageCollector, type ImageGarbageOptions } from './image-garbage-collector.ts'
-import { type ImageGarbagePolicy, neverCollect } from './options.ts'
+import { ImageGarbageCollector } from './image-garbage-collector.ts'
+import { neverCollect } from './options.ts'
 import { usedImages } from './used-images.ts'
-
-type CollectorOptions = Omit<ImageGarbageOptions, 'policy' | 'used' | 'disk'>
-
-export interface NodeImageGarbageOptions extends CollectorOptions {
-  /** Says what is removed when; absent: images are removed only to spare pods an eviction. */
-  policy?: ImageGarbagePolicy
-  runtime: Pick<ContainerRuntime, 'list'>
-  rootDir: string
-  pods(): Iterable<Pod>
-  /** Measures the file system of the images; absent: the real one. */
-  disk?: ImageGarbageOptions['disk']
-}
 
 /** Removes images of a node that no pod uses. */
 export class ImageGarbage {
-  readonly #options: NodeImageGarbageOptions
+  readonly #rootDir: string
+  readonly #images: ImageService
   readonly #collector: ImageGarbageCollector
 
-  constructor(options: NodeImageGarbageOptions) {
-    const { images, runtime, pods, disk = () => diskOf(images.folder), policy = neverCollect } = options
-    this.#options = options
+  constructor(base: KubeletBase, images: ImageService, pods: () => Iterable<Pod>) {
+    const { imageDisk, imageGarbage, metrics, nodeName, rootDir, runtime, warn } = base
+    this.#rootDir = rootDir
+    this.#images = images
     this.#collector = new ImageGarbageCollector({
-      ...options,
-      policy,
-      disk,
+      ...base,
+      images,
+      policy: imageGarbage ?? neverCollect,
+      node: nodeReference(nodeName),
       used: () => usedImages(images, runtime, pods()),
+      disk: imageDisk ?? (() => diskOf(images.folder)),
+      onRemoved: (reason) => metrics.imageRemoved(reason),
+      onError: (error) => warn(error, 'images could not be garbage collected'),
     })
   }
 
   /** Returns what frees some of the resource before pods are evicted; undefined where images do not take from it. */
   reclaim(signal: string): (() => Promise<void>) | undefined {
-    const { images, rootDir } = this.#options
-    const takes = signal.startsWith('imagefs.') || (signal.startsWith('nodefs.') && onOneDisk(rootDir, images.folder))
+    const isOneDisk = () => onOneDisk(this.#rootDir, this.#images.folder)
+    const takes = signal.startsWith('imagefs.') || (signal.startsWith('nodefs.') && isOneDisk())
     return takes ? () => this.#collector.removeUnused() : undefined
   }
 
