@@ -7,17 +7,14 @@ import {
   defaultHistory,
   type Entry,
   type EventLogLimits,
-  type ListOptions,
-  type ListResult,
   type PeerHandlers,
   type Peers,
   type PutOptions,
   RevisionWaiters,
+  StateReads,
   type Storage,
   StorageUnavailableError,
-  type StorageWatch,
   StoreState,
-  type WatchOptions,
   type WriteResult,
 } from '../engine.ts'
 import { type AnswerHead, type AskHead, Dialogue } from './dialogue.ts'
@@ -70,7 +67,7 @@ export async function openMemberStorage(options: MemberOptions): Promise<Storage
   }
 }
 
-class MemberStorage implements Storage {
+class MemberStorage extends StateReads implements Storage {
   /** Resolves when the copy is complete. */
   readonly opened: Promise<void>
   readonly #path: string
@@ -97,7 +94,6 @@ class MemberStorage implements Storage {
     },
   }
   #lastId = 0
-  #state: StoreState
   /** The holder's revision; there when the copy is complete. */
   #page: RevisionPage | undefined
   /** While a running member is told all again: what there is, by keys. */
@@ -108,11 +104,11 @@ class MemberStorage implements Storage {
   #check: Timer | undefined
 
   constructor({ path, clock, history = defaultHistory, onTrouble = () => {} }: MemberOptions) {
+    super(new StoreState(history))
     this.#path = path
     this.#clock = clock
     this.#history = history
     this.#onTrouble = onTrouble
-    this.#state = new StoreState(history)
     this.#waiters = new RevisionWaiters(clock, { patienceMs })
     this.opened = this.#opening.promise
     this.#dialogue = new Dialogue((frame) => this.#link.write(frame), clock)
@@ -124,22 +120,6 @@ class MemberStorage implements Storage {
       onFrame: (frame) => this.#receive(frame),
       onClose: (why) => this.#lost(why),
     })
-  }
-
-  revision(): number {
-    return this.#state.revision
-  }
-
-  oldestRevision(): number {
-    return this.#state.oldestRevision
-  }
-
-  async get(key: string): Promise<Entry | undefined> {
-    return this.#state.get(key)
-  }
-
-  async list(options: ListOptions): Promise<ListResult> {
-    return this.#state.list(options)
   }
 
   put({ key, value, parts = [value], expect, freeing, fence }: PutOptions): Promise<WriteResult> {
@@ -155,12 +135,8 @@ class MemberStorage implements Storage {
     return this.#write({ key, expect, lengths, fence, isDelete: true }, bodies, {})
   }
 
-  watch(options: WatchOptions): StorageWatch {
-    return this.#state.watch(options)
-  }
-
   async compact(below: number): Promise<void> {
-    this.#state.compact(below)
+    this.state.compact(below)
     this.#link.write(encodeFrame(frameTypes.compact, below))
   }
 
@@ -186,7 +162,7 @@ class MemberStorage implements Storage {
     this.#link.close(error)
     this.#waiters.close(error)
     this.#fail(error)
-    this.#state.close()
+    this.state.close()
     this.#page?.close()
     this.#page = undefined
   }
@@ -251,7 +227,7 @@ class MemberStorage implements Storage {
   /** All is told from the beginning: how it was at a revision, and what happened since. */
   #begin(oldest: number): void {
     if (this.#page) this.#again = new Map()
-    else this.#state = new StoreState(this.#history, oldest)
+    else this.state = new StoreState(this.#history, oldest)
   }
 
   #take(changes: readonly Change[]): void {
@@ -264,9 +240,9 @@ class MemberStorage implements Storage {
     }
     const oldest = this.#page ? 0 : this.oldestRevision()
     const since = changes.filter(({ revision }) => revision > oldest)
-    for (const change of changes) if (change.revision <= oldest) this.#state.restore(change)
+    for (const change of changes) if (change.revision <= oldest) this.state.restore(change)
     if (since.length === 0) return
-    this.#state.apply(since)
+    this.state.apply(since)
     this.#waiters.reached(this.revision())
   }
 
@@ -274,7 +250,7 @@ class MemberStorage implements Storage {
     if (this.#again) {
       const entries = [...this.#again.values()].sort((a, b) => a.revision - b.revision)
       this.#again = undefined
-      this.#state.replace(entries, revision)
+      this.state.replace(entries, revision)
     }
     if (revision < this.revision()) {
       const what = `went back from revision ${this.revision()} to ${revision}`
@@ -298,7 +274,7 @@ class MemberStorage implements Storage {
     this.#writes.delete(id)
     if (error) write.reject(errorOf(error))
     else if (revision > 0) write.resolve({ ok: true, revision })
-    else write.resolve({ ok: false, current: this.#state.get(write.key) })
+    else write.resolve({ ok: false, current: this.state.get(write.key) })
   }
 
   #lost(why: string): void {

@@ -6,7 +6,8 @@ import { collectGarbage } from '../../../shared/memory/collect-garbage.ts'
 import { heapUse, largerHeap } from '../../../shared/memory/heap-use.ts'
 import type { EventLogLimits } from '../event-log.ts'
 import { checkFence, type Fence } from '../fence.ts'
-import { type Entry, type Storage, StorageFullError, type WriteResult } from '../storage.ts'
+import { StateReads } from '../state-reads.ts'
+import { type Storage, StorageFullError, type WriteResult } from '../storage.ts'
 import { defaultHistory, StoreState } from '../store-state.ts'
 import type { Order, Report, Row } from './messages.ts'
 import { fullReason } from './reasons.ts'
@@ -92,10 +93,9 @@ async function readState(
   }
 }
 
-class SqliteStorage implements Storage {
+class SqliteStorage extends StateReads implements Storage {
   readonly #file: string
   readonly #worker: Worker
-  readonly #state: StoreState
   /** The newest write of each key that has one on its way. */
   readonly #head = new Map<string, Pending>()
   #headRevision: number
@@ -110,32 +110,16 @@ class SqliteStorage implements Storage {
   readonly #onRoom: (isFull: boolean) => void
 
   constructor(options: { file: string; worker: Worker; state: StoreState; onRoom(isFull: boolean): void }) {
+    super(options.state)
     const { file, worker, state, onRoom } = options
     this.#onRoom = onRoom
     this.#file = file
     this.#worker = worker
-    this.#state = state
     this.#headRevision = state.revision
     this.#compacted = state.oldestRevision
     worker.on('message', (report: Report) => this.#receive(report))
     worker.on('error', (error: Error) => this.#break(error))
     worker.unref()
-  }
-
-  revision(): number {
-    return this.#state.revision
-  }
-
-  oldestRevision(): number {
-    return this.#state.oldestRevision
-  }
-
-  async get(key: string): Promise<Entry | undefined> {
-    return this.#state.get(key)
-  }
-
-  async list(options: Parameters<Storage['list']>[0]) {
-    return this.#state.list(options)
   }
 
   put({ key, value, expect, freeing, fence }: Parameters<Storage['put']>[0]): Promise<WriteResult> {
@@ -154,12 +138,8 @@ class SqliteStorage implements Storage {
     )
   }
 
-  watch(options: Parameters<Storage['watch']>[0]) {
-    return this.#state.watch(options)
-  }
-
   async compact(below: number): Promise<void> {
-    this.#state.compact(below)
+    this.state.compact(below)
     this.#compactFile()
   }
 
@@ -172,7 +152,7 @@ class SqliteStorage implements Storage {
     else if (!this.#writing && this.#queue.length === 0) this.#send({ type: 'close' })
     await this.#closed.promise
     await this.#worker.terminate()
-    this.#state.close()
+    this.state.close()
   }
 
   /** `fits`: whether the write may happen on top of the key's revision (none: it is absent). */
@@ -186,7 +166,7 @@ class SqliteStorage implements Storage {
       if (this.#closed || this.#broken) throw this.#broken ?? new Error(`storage file ${this.#file} is closed`)
       if (fence) this.#check(fence)
       const ahead = this.#head.get(change.key)
-      const current = this.#state.get(change.key)
+      const current = this.state.get(change.key)
       const previous = ahead ? (ahead.value === undefined ? undefined : ahead.revision) : current?.revision
       if (fits(previous)) {
         if (this.#full && !change.freeing) {
@@ -214,7 +194,7 @@ class SqliteStorage implements Storage {
   /** Looks at the newest write of the Lease, which goes to the file before this one. */
   #check(fence: Fence): void {
     const ahead = this.#head.get(fence.key)
-    checkFence(fence, ahead ? ahead.value : this.#state.get(fence.key)?.value)
+    checkFence(fence, ahead ? ahead.value : this.state.get(fence.key)?.value)
   }
 
   #enqueue(row: Row): Promise<void> {
@@ -284,7 +264,7 @@ class SqliteStorage implements Storage {
     const written = this.#writing ?? []
     this.#writing = undefined
     for (const pending of written) if (this.#head.get(pending.key) === pending) this.#head.delete(pending.key)
-    this.#state.apply(written)
+    this.state.apply(written)
     for (const { succeed } of written) succeed()
     this.#compactFile()
     this.#next()
@@ -296,7 +276,7 @@ class SqliteStorage implements Storage {
     this.#writing = undefined
     this.#queue = []
     this.#head.clear()
-    this.#headRevision = this.#state.revision
+    this.#headRevision = this.state.revision
     for (const { fail } of lost) fail(error)
     this.#next()
   }
@@ -309,7 +289,7 @@ class SqliteStorage implements Storage {
   }
 
   #compactFile(): void {
-    const { oldestRevision } = this.#state
+    const { oldestRevision } = this.state
     if (oldestRevision - this.#compacted < compactEvery) return
     this.#compacted = oldestRevision
     this.#send({ type: 'compact', revision: oldestRevision })
