@@ -1,24 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isNamespaceGoing } from '../../shared/api/namespace-going.ts'
-import { fromSelectorObject } from '../../shared/api/selectors/label-selector.ts'
+import type { LabelSelector } from '../../shared/api/selectors/label-selector.ts'
 import { ignoreNotFound } from '../../shared/api/status/status-error.ts'
 import type { Job } from '../../shared/api/workloads/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
-import type { Informer } from '../../shared/client/informer.ts'
-import { jobs as jobsResource, pods as podsResource } from '../../shared/client/resources.ts'
+import { jobs as jobsResource } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Reason } from '../../shared/reasons/reason-table.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
-import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import type { TrimmedPod } from '../informers/trimmed-pod.ts'
-import { claim } from '../workloads/claims.ts'
 import { jobEnd } from '../workloads/job-end.ts'
 import { OwnWrites } from '../workloads/own-writes.ts'
-import { createPodControl, type PodControl } from '../workloads/pod-control.ts'
-import { PodExpectations } from '../workloads/pod-expectations.ts'
-import { followPodOwners } from '../workloads/pod-owners.ts'
+import { PodOwners } from '../workloads/pod-owners.ts'
 import { slowStart } from '../workloads/slow-start.ts'
 import { makeJobs } from './job-pod.ts'
 import { awaitedFailures, sizeOf } from './job-size.ts'
@@ -34,97 +27,67 @@ const MANAGER = 'kubernetes.io/job-controller'
 class JobController implements Controller {
   readonly #client: Client
   readonly #clock: Clock
-  readonly #recorder: EventRecorder
-  readonly #control: PodControl
   readonly #writes = new OwnWrites()
-  readonly #jobs: Informer<Job>
-  readonly #pods: Informer<TrimmedPod>
-  readonly #expectations: PodExpectations
+  readonly #jobs: PodOwners<Job>
   readonly #tracking: PodTracking
-  readonly #queue: WorkQueue<string>
 
-  constructor({ client, informers, clock, log }: ControllerContext) {
+  constructor(context: ControllerContext) {
+    const { client, clock, log } = context
     this.#client = client
     this.#clock = clock
-    this.#recorder = createEventRecorder({ client, clock, log, component: 'job-controller' })
-    this.#control = createPodControl({ client, recorder: this.#recorder, kind })
-    this.#jobs = informers.whole<Job>(jobsResource)
-    this.#pods = informers.pods()
-    this.#expectations = new PodExpectations({ clock, pods: this.#pods })
-    this.#tracking = trackPods({ client, clock, log, jobs: this.#jobs, pods: this.#pods })
-    this.#queue = createWorkQueue<string>({
-      clock,
-      concurrency: 5,
-      work: (key) => this.#sync(key),
-      onError: tellFailures({ clock, log, loop: 'job-controller', object: 'Job' }),
-    })
-    followPodOwners({
-      owners: this.#jobs,
-      pods: this.#pods,
-      kind: kind.kind,
+    this.#jobs = new PodOwners<Job>(context, {
+      kind: { ...kind, resource: jobsResource },
+      component: 'job-controller',
       selectorOf: ({ spec }) => spec.selector,
-      expectations: this.#expectations,
-      queue: this.#queue,
+      sync: (job, selector) => this.#sync(job, selector),
       onDelete: (job) => this.#writes.forget(job),
     })
+    const { all, pods } = this.#jobs
+    this.#tracking = trackPods({ client, clock, log, jobs: all, pods })
   }
 
   async close(): Promise<void> {
-    await this.#queue.close()
+    await this.#jobs.close()
     await this.#tracking.close()
-    await this.#recorder.close()
   }
 
-  async #sync(key: string): Promise<void> {
-    const [namespace = '', name = ''] = key.split('/')
-    const job = this.#jobs.get({ namespace, name })
-    if (!job) return this.#expectations.forget(key)
-    const selector = fromSelectorObject(job.spec.selector)
-    if (!selector || (job.spec.managedBy ?? MANAGER) !== MANAGER) return
-    if (jobEnd(job)) return this.#tracking.letGo(this.#pods.byIndex('controller', job.metadata.uid ?? ''))
-    if (!this.#expectations.satisfied(key) || !this.#writes.shows(job)) return
-    const owned = await claim(job, selector, {
-      client: this.#client,
-      resource: podsResource,
-      informer: this.#pods,
-      kind: { ...kind, resource: jobsResource },
-    })
+  async #sync(job: Job, selector: LabelSelector): Promise<void> {
+    if ((job.spec.managedBy ?? MANAGER) !== MANAGER) return
+    if (jobEnd(job)) return this.#tracking.letGo(this.#jobs.pods.byIndex('controller', job.metadata.uid ?? ''))
+    if (!this.#jobs.isSettled(job) || !this.#writes.shows(job)) return
+    const owned = await this.#jobs.claim(job, selector)
     const view = viewOf(job, owned, { nowMs: this.#clock.now(), released: this.#tracking.released })
     const decided = outcomeOf(view)
     const { active, failure } = decided
       ? await this.#removeAll(
-          key,
           view,
           view.active.map((pod) => ({ pod })),
         )
-      : await this.#manage(key, view)
+      : await this.#manage(view)
     const outcome = decided ?? completion(view, active)
     if (!outcome) holdBack(view)
     await this.#report(view, { active, outcome, looked: !decided && !job.metadata.deletionTimestamp })
     const deadlineMs = deadlineInMs({ job, nowMs: view.nowMs })
-    if (deadlineMs !== undefined && !outcome) this.#queue.addAfter(key, deadlineMs)
+    if (deadlineMs !== undefined && !outcome) this.#jobs.considerAfter(job, deadlineMs)
     if (failure) throw failure
   }
 
-  async #manage(key: string, view: JobView): Promise<{ active: number; failure?: unknown }> {
+  async #manage(view: JobView): Promise<{ active: number; failure?: unknown }> {
     const { job } = view
     if (job.metadata.deletionTimestamp) return { active: view.active.length }
     const { create, remove, againInMs } = sizeOf(view)
-    if (againInMs !== undefined) this.#queue.addAfter(key, againInMs + 1)
+    if (againInMs !== undefined) this.#jobs.considerAfter(job, againInMs + 1)
     if (remove.length > 0) {
       // Fewer are wanted: let go before, they do not count as failed.
       await this.#tracking.letGo(remove.map(({ pod }) => pod))
-      return this.#removeAll(key, view, remove)
+      return this.#removeAll(view, remove)
     }
     const waiting = [...create]
     let made = 0
     try {
       await slowStart(create.length, async () => {
-        const pod = await this.#control.create(job, job.spec.template, (pod) =>
-          makeJobs(pod, job, waiting.shift() ?? {}),
-        )
+        await this.#jobs.create(job, job.spec.template, (pod) => makeJobs(pod, job, waiting.shift() ?? {}))
         made += 1
-        this.#expectations.made(key, pod)
       })
       return { active: view.active.length + made }
     } catch (failure) {
@@ -134,16 +97,11 @@ class JobController implements Controller {
 
   /** Resolves to how many active ones are left, and why, if not all could be deleted. */
   async #removeAll(
-    key: string,
     view: JobView,
     leaving: readonly { pod: TrimmedPod; reason?: Reason }[],
   ): Promise<{ active: number; failure?: unknown }> {
     const { job, active } = view
-    const outcomes = await Promise.allSettled(
-      leaving.map(({ pod, reason }) =>
-        this.#expectations.removing(key, pod, () => this.#control.delete(job, pod, reason)),
-      ),
-    )
+    const outcomes = await Promise.allSettled(leaving.map(({ pod, reason }) => this.#jobs.remove(job, pod, reason)))
     const failed = outcomes.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
     const gone = leaving.length - failed.length
     view.terminating += gone
@@ -191,7 +149,7 @@ class JobController implements Controller {
     }
     const [reason, message] = says[change]
     const type = change === 'failed' ? 'Warning' : 'Normal'
-    this.#recorder.record({ ...kind, regarding: job, type, reason, message })
+    this.#jobs.recorder.record({ ...kind, regarding: job, type, reason, message })
   }
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isNamespaceGoing } from '../../shared/api/namespace-going.ts'
-import { fromSelectorObject } from '../../shared/api/selectors/label-selector.ts'
+import type { LabelSelector } from '../../shared/api/selectors/label-selector.ts'
 import { ignoreNotFound } from '../../shared/api/status/status-error.ts'
 import type { ControllerRevision, StatefulSet } from '../../shared/api/workloads/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
@@ -12,16 +12,10 @@ import {
   statefulSets,
 } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
-import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
-import type { TrimmedPod } from '../informers/trimmed-pod.ts'
-import { claim } from '../workloads/claims.ts'
 import { nonZero } from '../workloads/non-zero.ts'
-import { createPodControl, type PodControl, type Wording, wordsOf } from '../workloads/pod-control.ts'
-import { PodExpectations } from '../workloads/pod-expectations.ts'
-import { followPodOwners } from '../workloads/pod-owners.ts'
+import { type Wording, wordsOf } from '../workloads/pod-control.ts'
+import { PodOwners } from '../workloads/pod-owners.ts'
 import { nextAvailableInMs } from '../workloads/pod-states.ts'
 import { beyondLimit, currentRevision, templateOf } from '../workloads/revision-history.ts'
 import { identify, identityLabels, ordinalOf } from './identity.ts'
@@ -40,68 +34,41 @@ const words: Wording = ({ verb, owner, pod, error }) => {
 class StatefulSetController implements Controller {
   readonly #client: Client
   readonly #clock: Clock
-  readonly #recorder: EventRecorder
-  readonly #control: PodControl
-  readonly #sets: Informer<StatefulSet>
+  readonly #sets: PodOwners<StatefulSet>
   readonly #revisions: Informer<ControllerRevision>
-  readonly #pods: Informer<TrimmedPod>
-  readonly #expectations: PodExpectations
   readonly #podClaims: PodClaims
-  readonly #queue: WorkQueue<string>
 
-  constructor({ client, informers, clock, log }: ControllerContext) {
+  constructor(context: ControllerContext) {
+    const { client, informers, clock } = context
     this.#client = client
     this.#clock = clock
-    this.#recorder = createEventRecorder({ client, clock, log, component: 'statefulset-controller' })
-    this.#control = createPodControl({ client, recorder: this.#recorder, kind, words })
-    this.#sets = informers.whole<StatefulSet>(statefulSets)
-    this.#revisions = informers.whole<ControllerRevision>(controllerRevisions)
-    this.#pods = informers.pods()
-    this.#expectations = new PodExpectations({ clock, pods: this.#pods })
-    const claims = informers.metadata(persistentVolumeClaims)
-    this.#podClaims = createPodClaims({ client, claims, pods: this.#pods, recorder: this.#recorder })
-    this.#queue = createWorkQueue<string>({
-      clock,
-      concurrency: 5,
-      work: (key) => this.#sync(key),
-      onError: tellFailures({ clock, log, loop: 'statefulset-controller', object: 'StatefulSet' }),
-    })
-    const consider = followPodOwners({
-      owners: this.#sets,
-      pods: this.#pods,
-      kind: kind.kind,
+    this.#sets = new PodOwners<StatefulSet>(context, {
+      kind: { ...kind, resource: statefulSets },
+      component: 'statefulset-controller',
+      words,
       selectorOf: ({ spec }) => spec.selector,
-      expectations: this.#expectations,
-      queue: this.#queue,
+      sync: (set, selector) => this.#sync(set, selector),
     })
+    const { pods, recorder } = this.#sets
+    this.#revisions = informers.whole<ControllerRevision>(controllerRevisions)
+    const claims = informers.metadata(persistentVolumeClaims)
+    this.#podClaims = createPodClaims({ client, claims, pods, recorder })
     // A number whose claim was about to go waits for that.
     claims.addHandler({
       onDelete: ({ metadata }) => {
-        for (const set of this.#sets.byIndex('namespace', metadata.namespace ?? ''))
-          if (metadata.name?.includes(`-${set.metadata.name}-`)) consider(set)
+        for (const set of this.#sets.all.byIndex('namespace', metadata.namespace ?? ''))
+          if (metadata.name?.includes(`-${set.metadata.name}-`)) this.#sets.consider(set)
       },
     })
   }
 
-  async close(): Promise<void> {
-    await this.#queue.close()
-    await this.#recorder.close()
+  close(): Promise<void> {
+    return this.#sets.close()
   }
 
-  async #sync(key: string): Promise<void> {
-    const [namespace = '', name = ''] = key.split('/')
-    const set = this.#sets.get({ namespace, name })
-    if (!set) return this.#expectations.forget(key)
-    const selector = fromSelectorObject(set.spec.selector)
-    if (!selector) return
-    const isSettled = this.#expectations.satisfied(key)
-    const owned = await claim(set, selector, {
-      client: this.#client,
-      resource: podsResource,
-      informer: this.#pods,
-      kind: { ...kind, resource: statefulSets },
-      mayAdopt: (pod) => ordinalOf(pod, set) !== undefined,
-    })
+  async #sync(set: StatefulSet, selector: LabelSelector): Promise<void> {
+    const isSettled = this.#sets.isSettled(set)
+    const owned = await this.#sets.claim(set, selector, (pod) => ordinalOf(pod, set) !== undefined)
     const history = this.#revisions.byIndex('controller', set.metadata.uid ?? '')
     const newest = await currentRevision(set, history, { client: this.#client, kind, hashLabel: HASH_LABEL })
     const before = history.find(({ metadata }) => metadata.name === set.status?.currentRevision) ?? newest
@@ -113,33 +80,30 @@ class StatefulSetController implements Controller {
       nowMs: this.#clock.now(),
     }
     try {
-      if (isSettled) await this.#manage(key, input, [before, newest])
+      if (isSettled) await this.#manage(input, [before, newest])
     } finally {
-      await this.#report(key, input)
+      await this.#report(input)
     }
     const inUse = new Set([input.current, input.update, ...owned.map(revisionOf)])
     const nameOf = ({ metadata }: ControllerRevision): string => metadata.name ?? ''
     for (const old of beyondLimit(history, { limit: set.spec.revisionHistoryLimit, inUse, nameOf }))
-      await this.#client.delete(controllerRevisions, { namespace, name: nameOf(old) }).catch(ignoreNotFound)
+      await this.#client
+        .delete(controllerRevisions, { namespace: set.metadata.namespace, name: nameOf(old) })
+        .catch(ignoreNotFound)
   }
 
-  async #manage(key: string, input: StatefulInput, known: readonly ControllerRevision[]): Promise<void> {
+  async #manage(input: StatefulInput, known: readonly ControllerRevision[]): Promise<void> {
     const { set } = input
     if (set.metadata.deletionTimestamp) return
     const { create, remove } = planStatefulSet(input)
     await this.#keepIdentities(input)
-    await Promise.all(
-      remove.map(({ pod, reason }) =>
-        this.#expectations.removing(key, pod, () => this.#control.delete(set, pod, reason)),
-      ),
-    )
+    await Promise.all(remove.map(({ pod, reason }) => this.#sets.remove(set, pod, reason)))
     const templates = new Map(known.map((revision) => [revision.metadata.name ?? '', templateOf(revision)]))
     for (const { ordinal, revision } of create) {
       if (!(await this.#podClaims.ensure(set, ordinal))) continue
       try {
         const template = templates.get(revision) ?? set.spec.template
-        const pod = await this.#control.create(set, template, (made) => identify(made, set, { ordinal, revision }))
-        this.#expectations.made(key, pod)
+        await this.#sets.create(set, template, (pod) => identify(pod, set, { ordinal, revision }))
       } catch (error) {
         if (!isNamespaceGoing(error)) throw error
       }
@@ -161,7 +125,7 @@ class StatefulSetController implements Controller {
     for (const pod of condemned) await this.#podClaims.retain(set, ordinalOf(pod, set) ?? 0, { pod, condemned: true })
   }
 
-  async #report(key: string, input: StatefulInput): Promise<void> {
+  async #report(input: StatefulInput): Promise<void> {
     const { set, pods: owned, nowMs } = input
     const { replicas, collisionCount, availableReplicas, ...others } = statefulSetStatus(input)
     const status = {
@@ -175,7 +139,7 @@ class StatefulSetController implements Controller {
         .update<StatefulSet>(statefulSets, { ...set, status }, { subresource: 'status' })
         .catch(ignoreNotFound)
     const againInMs = nextAvailableInMs(owned, set.spec.minReadySeconds ?? 0, nowMs)
-    if (againInMs !== undefined) this.#queue.addAfter(key, againInMs + 1)
+    if (againInMs !== undefined) this.#sets.considerAfter(set, againInMs + 1)
   }
 }
 
