@@ -26,7 +26,6 @@ import {
   StartError,
   type StreamedExecOptions,
 } from '../container-runtime.ts'
-import { whyNotExecutable, whyNoWorkingDir } from '../executable.ts'
 import { findImage, type Pulls } from '../images/find-image.ts'
 import type { Images } from '../images/images.ts'
 import { type LogLimits, removeLog } from '../log-files.ts'
@@ -45,19 +44,16 @@ import { stopContainer } from './containers/stop-container.ts'
 import { usageOf } from './containers/usage.ts'
 import { execLaunch } from './execs/exec-launch.ts'
 import { Execs } from './execs/execs.ts'
-import { containerFiles } from './launch/container-files.ts'
-import { containerEnvironment, containerLaunch } from './launch/container-launch.ts'
+import { containerLaunch } from './launch/container-launch.ts'
+import { planContainer } from './launch/container-plan.ts'
 import { shimLaunch } from './launch/launch.ts'
-import { tooLong, whyTooLong } from './launch/program-size.ts'
 import { usersLevel } from './launch/program-user.ts'
 import { MountedMemory } from './memory-folders.ts'
 import type { PodNetworks } from './network/pod-networks.ts'
-import { newId } from './new-id.ts'
-import { type Processes, RecordStore } from './record-store.ts'
-import { noTask, startFailure } from './runtime-errors.ts'
+import { RecordStore } from './record-store.ts'
+import { noTask, notStarted, startFailure, startTimeoutMs } from './runtime-errors.ts'
 import { RuntimeGroups } from './runtime-groups.ts'
 import { RuntimeNetwork } from './runtime-network.ts'
-import { whyNoFilter } from './seccomp/chosen-filter.ts'
 import { knowsCalls } from './seccomp/filter.ts'
 import { KeptShim } from './shim/kept-shim.ts'
 import { runtimeDir } from './shim/shim.ts'
@@ -89,9 +85,6 @@ export interface ProcessRuntimeOptions {
   warn(message: string, fields: object): void
 }
 
-/** The shim may take this long to start a process. */
-const startTimeoutMs = 30_000
-
 /** Containers as processes of this machine, started by the shim. */
 export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<ContainerRuntime> {
   const networks = options.ownNetworks ? (await import('./network/pod-networks.ts')).PodNetworks : undefined
@@ -112,6 +105,9 @@ class ProcessRuntime implements ContainerRuntime {
   readonly #containers: Containers
   readonly #groups: RuntimeGroups
   readonly #network: RuntimeNetwork
+  readonly #places: { runtimeRoot: string; clockFile: string }
+  /** Files and folders that no container sees. */
+  readonly #hidden: readonly string[]
   readonly #execs: Execs
   readonly #leftovers: Leftovers
   readonly #boot: Boot
@@ -126,6 +122,8 @@ class ProcessRuntime implements ContainerRuntime {
     const store = new RecordStore(runtimeDir(rootDir))
     this.#options = options
     this.#store = store
+    this.#places = { runtimeRoot: store.root, clockFile: clockFile(rootDir) }
+    this.#hidden = [rootDir, ...(options.hidden ?? [])]
     const shim = () => this.#shim.connection
     // Non-root users cannot enter a PID namespace with a process that is to be signalled.
     const shares = capabilities.isolation === 'pod' && !ordinaryIdentity()
@@ -222,7 +220,7 @@ class ProcessRuntime implements ContainerRuntime {
     try {
       await this.#network.add(sandbox)
       this.#sandboxes.startPause(sandbox)
-      if (config.sysctls) await this.#pausePid(sandbox)
+      if (config.sysctls) await this.#sandboxes.pausePid(sandbox)
     } catch (error) {
       await this.removeSandbox(sandbox.id)
       throw error
@@ -261,56 +259,36 @@ class ProcessRuntime implements ContainerRuntime {
   }
 
   async startContainer(config: ContainerConfig): Promise<ContainerRecord> {
-    const { clock, capabilities } = this.#options
+    const { clock, capabilities, layerBytes } = this.#options
     const sandbox = this.#sandboxes.get(config.sandboxId)
     if (sandbox?.state !== 'ready') throw new StartError(`sandbox "${config.sandboxId}" not found`)
     await this.#shim.ready()
-    const id = newId()
-    const { ownFiles, user, hostPath } = containerFiles(config, capabilities)
-    const names = { hostname: sandbox.hostname, containerId: id, ownFiles, user }
-    const env = containerEnvironment(config, { ...names, ...this.#places() })
-    const workingDir = config.workingDir || '/'
-    const { command } = config
-    const large = config.tooLong === undefined ? whyTooLong(command, env) : tooLong(command, config.tooLong)
-    const problem =
-      large ??
-      whyNotWithImage(config, capabilities) ??
-      whyNoFilter(config.seccomp) ??
-      whyNoWorkingDir(workingDir, hostPath) ??
-      whyNotExecutable(command, { searchPath: env.PATH ?? '', workingDir, hostPath })
     const target = this.#targetOf(config)
-    const container = this.#containers.add({
-      ...config,
-      ...(large && { command: command.slice(0, 1), env: {} }),
-      id,
-      podUid: sandbox.podUid,
-      createdAtMs: clock.now(),
-      processes: target ? 'pod' : this.#processesOf(sandbox),
-      ownIpc: this.#hasOwnIpc(sandbox),
-      ownFiles,
-      ...(config.root && { imageUser: user }),
-      ...(problem && { startError: startFailure(problem) }),
+    const nowMs = clock.now()
+    const plan = planContainer(config, {
+      sandbox,
+      capabilities,
+      hasTarget: target !== undefined,
+      nowMs,
+      ...this.#places,
     })
-    if (problem) throw new StartError(startFailure(problem))
-    const pausePid = await this.#pausePid(sandbox)
-    const besidePid = target?.record.pid ?? (this.#processesOf(sandbox) === 'pod' ? pausePid : undefined)
+    const container = this.#containers.add(plan.stored)
+    if (plan.problem) throw new StartError(startFailure(plan.problem))
+    const { id, ownIpc, processes } = plan.stored
+    const pausePid = await this.#sandboxes.pausePid(sandbox)
+    const besidePid = processes === 'pod' ? (target?.record.pid ?? pausePid) : undefined
     const ipcPid = sandbox.sysctls && pausePid
-    const { layerBytes } = this.#options
-    const hidden = [this.#options.rootDir, ...(this.#options.hidden ?? [])]
     const limited = this.#groups.add(container, config.limits)
-    const given = { sandbox, capabilities, besidePid, ipcPid, env, workingDir, user, hidden, layerBytes, ...limited }
-    const options = { ...given, ...this.#places() }
-    const launch = shimLaunch(containerLaunch(container.stored, options))
-    const ipcOf = this.#hasOwnIpc(sandbox) && !ipcPid && !ordinaryIdentity() ? sandbox.id : undefined
+    const options = { sandbox, capabilities, besidePid, ipcPid, hidden: this.#hidden, layerBytes, ...this.#places }
     this.#shim.connection.run({
       id,
       containerId: id,
       hasInput: config.stdin,
       separateErrors: false,
       onTerminal: config.tty,
-      ipcOf,
+      ipcOf: ownIpc && !ipcPid && !ordinaryIdentity() ? sandbox.id : undefined,
       ...networkOf(sandbox),
-      ...launch,
+      ...shimLaunch(containerLaunch(plan.stored, { ...plan, ...options, ...limited })),
     })
     if (!(await withinLimit(container.started.promise, startTimeoutMs, clock.machine))) {
       this.#giveUp(container, notStarted)
@@ -429,13 +407,6 @@ class ProcessRuntime implements ContainerRuntime {
     await closed
   }
 
-  /** See {@link Sandboxes.pausePid}; rejects as well when there is none in time. */
-  async #pausePid(sandbox: Sandbox): Promise<number | undefined> {
-    const pid = this.#sandboxes.pausePid(sandbox)
-    if (await withinLimit(pid, startTimeoutMs, this.#options.clock.machine)) return pid
-    throw new StartError(startFailure(notStarted))
-  }
-
   /** A container that the shim has not started is not wanted any more: the shim kills it if it starts it after all. */
   #giveUp(container: Container, why: string): void {
     this.#shim.connection.forget(container.stored.id)
@@ -463,7 +434,7 @@ class ProcessRuntime implements ContainerRuntime {
     const container = this.#containers.get(id)
     const sandbox = container && this.#sandboxes.get(container.stored.sandboxId)
     const entrances = container ? this.#groups.entrances(container) : []
-    return execLaunch({ id, container, sandbox, entrances, ...this.#places() }, options)
+    return execLaunch({ id, container, sandbox, entrances, ...this.#places }, options)
   }
 
   /** The container whose PID namespace it joins. */
@@ -473,19 +444,6 @@ class ProcessRuntime implements ContainerRuntime {
       .ofSandbox(sandboxId)
       .find(({ stored, record }) => stored.name === target && stored.processes === 'own' && record.state === 'running')
   }
-
-  #processesOf({ shareProcessNamespace, hostPID }: Sandbox): Processes {
-    if (this.#options.capabilities.isolation === 'none' || hostPID) return 'host'
-    return !shareProcessNamespace ? 'own' : ordinaryIdentity() ? 'host' : 'pod'
-  }
-
-  #hasOwnIpc({ hostIPC }: Sandbox): boolean {
-    return this.#options.capabilities.isolation === 'pod' && !hostIPC
-  }
-
-  #places(): { runtimeRoot: string; clockFile: string } {
-    return { runtimeRoot: this.#store.root, clockFile: clockFile(this.#options.rootDir) }
-  }
 }
 
 /** A filter needs root, or root of a namespace of users; else a process that can get no more privileges. */
@@ -493,13 +451,5 @@ function seccompLevel({ isolation }: RuntimeCapabilities): RuntimeCapabilities['
   if (!knowsCalls()) return undefined
   return isolation === 'pod' || !ordinaryIdentity() ? 'always' : 'noNewPrivileges'
 }
-
-/** An image's files are seen in a namespace alone, and an image need not have a command. */
-function whyNotWithImage({ root, command }: ContainerConfig, { isolation }: RuntimeCapabilities): string | undefined {
-  if (root && isolation === 'none') return 'error during container init: the files of an image need namespaces'
-  return root && command.length === 0 ? 'no command specified' : undefined
-}
-
-const notStarted = `the shim did not start the process within ${startTimeoutMs / 1000} s`
 
 const recordOf = ({ record }: { record: ContainerRecord }): ContainerRecord => record

@@ -1,4 +1,8 @@
-/** These messages say why a process could not be started. Their texts are containerd's and runc's. */
+/** The shim may take this long to start a process. */
+export const startTimeoutMs = 30_000
+export const notStarted = `the shim did not start the process within ${startTimeoutMs / 1000} s`
+
+// These messages say why a process could not be started. Their texts are containerd's and runc's.
 
 export const startFailure = (problem: string): string =>
   `failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: ${problem}`

@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { isOfNetwork } from '../../../../shared/api/pods/safe-sysctls.ts'
 import { AddressRange } from '../../../../shared/api/services/address-range.ts'
 import type { Clock } from '../../../../shared/clock/clock.ts'
+import { withinLimit } from '../../../../shared/clock/within-limit.ts'
 import {
   type PodAddressing,
   type Sandbox,
@@ -17,7 +18,7 @@ import { pause } from '../launch/pause.ts'
 import type { PodNetworks } from '../network/pod-networks.ts'
 import { newId } from '../new-id.ts'
 import type { RecordStore } from '../record-store.ts'
-import { startFailure } from '../runtime-errors.ts'
+import { notStarted, startFailure, startTimeoutMs } from '../runtime-errors.ts'
 import type { ShimConnection } from '../shim/connection.ts'
 import type { PodUsers } from './pod-users.ts'
 
@@ -121,11 +122,14 @@ export class Sandboxes {
   }
 
   /**
-   * The process that holds the namespaces that the pod's containers share; undefined when they share none. Rejects when
-   * it could not be started.
+   * Resolves to the process that holds the namespaces that the pod's containers share; undefined when they share none.
+   * Rejects with a StartError when it could not be started in time.
    */
   async pausePid(sandbox: Sandbox): Promise<number | undefined> {
-    return this.#hasPause(sandbox) ? this.#pause(sandbox.id).promise : undefined
+    if (!this.#hasPause(sandbox)) return undefined
+    const { promise } = this.#pause(sandbox.id)
+    if (await withinLimit(promise, startTimeoutMs, this.#clock.machine)) return promise
+    throw new StartError(startFailure(notStarted))
   }
 
   pauseHasStarted(id: string, pid: number): void {
