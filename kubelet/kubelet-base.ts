@@ -9,7 +9,7 @@ import { machineFacts } from './node/machine.ts'
 import { SeenImages } from './node/node-images.ts'
 import { createUplink } from './node/uplink.ts'
 
-/** What all parts of a kubelet share: its options with their defaults, its connection, its events and its log. */
+/** Holds what all parts of a kubelet share: its options with their defaults, its connection, its events and its log. */
 export type KubeletBase = Awaited<ReturnType<typeof kubeletBase>>
 
 export async function kubeletBase(options: KubeletOptions) {

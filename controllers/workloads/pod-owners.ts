@@ -25,7 +25,7 @@ interface Owner {
 
 export interface PodOwnersOptions<T extends Owner> {
   kind: OwnerKind & { resource: Resource }
-  /** Upstream's name of the loop: the source of its events. */
+  /** Names the loop as upstream does, and the source of its events. */
   component: string
   /** Limits how many owners are worked on at once; 5 by default. */
   concurrency?: number
@@ -40,7 +40,7 @@ export interface PodOwnersOptions<T extends Owner> {
 export class PodOwners<T extends Owner> {
   readonly recorder: EventRecorder
   readonly pods: Informer<TrimmedPod>
-  /** Has the index `namespace`. */
+  /** Holds the owners, with the index `namespace`. */
   readonly all: Informer<T>
   readonly #client: Client
   readonly #options: PodOwnersOptions<T>
@@ -85,7 +85,7 @@ export class PodOwners<T extends Owner> {
     this.#queue.addAfter(keyOf(owner), delayMs)
   }
 
-  /** Returns whether the informer shows all that was made and deleted for the owner, so that its pods may be counted. */
+  /** Returns whether the informer shows all pods that were made and deleted, so that the owner's may be counted. */
   isSettled(owner: T): boolean {
     return this.#expectations.satisfied(keyOf(owner))
   }

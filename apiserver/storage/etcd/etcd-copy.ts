@@ -175,8 +175,8 @@ export class EtcdCopy {
   }
 
   /**
-   * Another etcd, or an old state of this one, must not be taken for what was here before. `since`: what was known of it
-   * when it was asked.
+   * Throws a StorageUnavailableError if another etcd has answered, or this one with an older state than `since`, the
+   * revision of the copy when it was asked.
    */
   #checkHeader(header: Message<'ResponseHeader'> | undefined, since: number): void {
     const { clusterId, onTrouble, place } = this.#options
