@@ -6,8 +6,16 @@ import { optimizeSooner } from './optimize-sooner.ts'
 
 /** Milliseconds after the start, when the first clients have been served. */
 const settledMs = 500
-/** A process whose event loop works for a smaller share of that time has no clients yet. */
+/** A process whose event loop works for a smaller share of that time has no clients at the moment. */
 const idle = 0.2
+/** A process that has not been idle by then has clients, whose code it shall keep. */
+const looks = 10
+
+interface Process {
+  /** Returns the share of the time since the last call in which the event loop did not wait. */
+  busyShare(): number
+  collect(): Promise<void>
+}
 
 /**
  * Tidies up after a program's start; call it when the program has started. It saves the code that the start compiled,
@@ -15,12 +23,17 @@ const idle = 0.2
  * start leaves an enlarged nursery, code that is not run again and half-empty pages, 12 MB, which V8 would keep until
  * memory is short. V8 gives back all code, so that a process with clients would compile theirs again.
  */
-export function settle(clock: Clock): void {
-  const busyShare = measureBusyShare()
-  const tidy = (): void => {
+export function settle(clock: Clock, { busyShare, collect }: Process = thisProcess()): void {
+  const giveBack = (left: number): void => {
+    if (busyShare() < idle) void collect()
+    else if (left > 1) later(() => giveBack(left - 1))
+  }
+  const later = (then: () => void): void => void clock.setTimer(settledMs, then, { background: true })
+  later(() => {
     keepCompiled() // first: the next start needs the code that is not run again
     optimizeSooner()
-    if (busyShare() < idle) void collectGarbage()
-  }
-  clock.setTimer(settledMs, tidy, { background: true })
+    giveBack(looks)
+  })
 }
+
+const thisProcess = (): Process => ({ busyShare: measureBusyShare(), collect: collectGarbage })
