@@ -4,7 +4,7 @@ import { ignoreNotFound, ignoring } from '../../shared/api/status/status-error.t
 import type { ConfigMap } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { configMaps } from '../../shared/client/resources.ts'
-import { toTime } from '../../shared/clock/timestamp.ts'
+import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
 import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
@@ -48,7 +48,7 @@ function combined(texts: readonly string[], nowMs: number): string {
   for (const [pem] of texts.join('\n').matchAll(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)) {
     try {
       const certificate = new X509Certificate(pem)
-      if (certificate.validToDate.getTime() > nowMs) found.add(certificate.toString())
+      if (parseTime(certificate.validTo) > nowMs) found.add(certificate.toString())
     } catch {}
   }
   return [...found].join('')

@@ -1,3 +1,5 @@
+import { httpDate } from './timestamp.ts'
+
 /** Holds the calendar date and time of a time zone. */
 export interface ZoneTime {
   year: number
@@ -42,8 +44,6 @@ export function zoneTime(ms: number, zone: string): ZoneTime {
 }
 
 const two = (number: number): string => String(number).padStart(2, '0')
-const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
-const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
 /** Formats a time as RFC 3339 in whole seconds, with the zone's offset. */
 export function toZonedTime(ms: number, zone: string): string {
@@ -55,8 +55,4 @@ export function toZonedTime(ms: number, zone: string): string {
 }
 
 /** `Fri, 02 Jan 2026 03:04:05 +0000`: RFC 1123, in UTC. */
-export function toMailTime(ms: number): string {
-  const { year, month, day, weekday, hour, minute, second } = zoneTime(ms, 'UTC')
-  const time = `${two(hour)}:${two(minute)}:${two(second)}`
-  return `${weekdays[weekday]}, ${two(day)} ${months[month - 1]} ${year} ${time} +0000`
-}
+export const toMailTime = (ms: number): string => httpDate(ms).replace('GMT', '+0000')

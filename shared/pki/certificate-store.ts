@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { dirname, join } from 'node:path'
-import { toTime } from '../clock/timestamp.ts'
+import { parseTime, toTime } from '../clock/timestamp.ts'
 import { ConfigError } from '../config/option.ts'
 import { type CertificateRequest, issueCertificate, type KeyPair } from './certificate.ts'
 import { readIfExists, writePrivately } from './files.ts'
@@ -68,7 +68,7 @@ function refuseDamaged(
 /** Returns true for a certificate that ends within a day. */
 function hasEnded(cert: string | undefined, nowMs: number): boolean {
   if (cert === undefined || !isPem(() => new X509Certificate(cert))) return false
-  return new X509Certificate(cert).validToDate.getTime() <= nowMs + dayMs
+  return parseTime(new X509Certificate(cert).validTo) <= nowMs + dayMs
 }
 
 function isPem(parse: () => unknown): boolean {
@@ -99,7 +99,7 @@ function isUsable(
     const certificate = new X509Certificate(kept.cert)
     return (
       certificate.checkPrivateKey(createPrivateKey(kept.key)) &&
-      certificate.validToDate.getTime() > nowMs + dayMs &&
+      parseTime(certificate.validTo) > nowMs + dayMs &&
       certificate.subject === subjectText(identity) &&
       certificate.verify(new X509Certificate(issuer?.cert ?? kept.cert).publicKey) &&
       (identity.altNames ?? []).every((name) => answersTo(certificate, name))

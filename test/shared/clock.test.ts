@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { createMovableClock } from '../../shared/clock/movable-clock.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { createScaledClock, scaledClock } from '../../shared/clock/scaled-clock.ts'
+import { httpDate, toTime } from '../../shared/clock/timestamp.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 
 /** What every clock promises; `run` lets the given time pass. */
@@ -156,4 +157,16 @@ t.test('a wait that is longer than the machine can count', async (t) => {
   await realClock.sleep(1) // Node would ring after 1 ms, and so before this.
   timer.cancel()
   t.notOk(rung)
+})
+
+t.test('the texts of a time are those of a Date', (t) => {
+  const dayMs = 86_400_000
+  const ends = [-1, 0, Date.UTC(10_000) - 1, Date.UTC(10_000)]
+  const days = Array.from({ length: 150 * 366 }, (_, day) => day * dayMs - (day % 3))
+  for (const ms of [...ends, ...days]) {
+    const date = new Date(ms)
+    if (toTime(ms) !== `${date.toISOString().slice(0, 19)}Z`) t.fail(`${ms}: ${toTime(ms)}`)
+    if (httpDate(ms) !== date.toUTCString()) t.fail(`${ms}: ${httpDate(ms)}`)
+  }
+  t.end()
 })
