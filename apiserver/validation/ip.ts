@@ -1,5 +1,5 @@
 /** Addresses as upstream accepts them. Upstream: apimachinery/pkg/util/validation/ip.go. */
-import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
+import { BlockList, isIP, isIPv4 } from 'node:net'
 
 const badAddress = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
 const badInterfaceAddress = 'must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)'
@@ -9,6 +9,9 @@ const badCidr = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)
 export const isAddress = (text: string): boolean => isIP(stripLeadingZeros(text)) !== 0 && !text.includes('%')
 
 const stripLeadingZeros = (text: string) => (text.includes(':') ? text : text.replaceAll(/\b0+(?=\d)/g, ''))
+
+/** For the second text without a colon, Node's own test compiles a pattern: 3 ms and 1 MB of a start. */
+export const isIPv6 = (text: string): boolean => text.includes(':') && isIP(text) === 6
 
 /** `::ffff:1.2.3.4`, in whatever form. */
 const isMapped = (address: string): boolean => /^::ffff:[0-9a-f]+:[0-9a-f]+$/.test(canonicalAddress(address))

@@ -1,11 +1,11 @@
 /** What may change in a pod once it is there. */
 
-import { isIPv6 } from 'node:net'
 import { mayRestartAllContainers, restartRuleFor } from '../../../../shared/api/pods/restart-rules.ts'
 import type { Container, Pod, PodSpec } from '../../../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, required } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { dump } from '../../../validation/go-dump.ts'
+import { isIPv6 } from '../../../validation/ip.ts'
 import { dns1123Subdomain, qualifiedName } from '../../../validation/names.ts'
 import { diffValues } from '../../../validation/unified-diff.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'

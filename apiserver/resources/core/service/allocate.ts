@@ -2,11 +2,12 @@
  * What a service gets from the server before it is looked at: addresses, families, ports; and what it loses with its
  * type.
  */
-import { isIPv6 } from 'node:net'
+
 import type { Service } from '../../../../shared/api/types.ts'
 import type { ServiceAddresses } from '../../../kind/resource-definition.ts'
 import { invalid } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
+import { isIPv6 } from '../../../validation/ip.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
 import { isHeadless, validateClusterIps } from './validate.ts'
 

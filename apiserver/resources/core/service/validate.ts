@@ -1,9 +1,8 @@
 /** Rules of services, in upstream's order. */
-import { isIPv6 } from 'node:net'
 import type { Service } from '../../../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, notSupported, required } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
-import { addressProblems, cidrProblems, isAddress } from '../../../validation/ip.ts'
+import { addressProblems, cidrProblems, isAddress, isIPv6 } from '../../../validation/ip.ts'
 import { dns1123Label, dns1123Subdomain, portName, portNumber, qualifiedName } from '../../../validation/names.ts'
 import { validateLabels } from '../../../validation/object-meta.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
