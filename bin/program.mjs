@@ -20,7 +20,7 @@ export function load(url, version, command = '') {
 function run(filename, { suffix, keepers, keep }) {
   const kept = keptFile(filename, suffix)
   const cachedData = kept && read(kept)
-  const script = new vm.Script(fs.readFileSync(filename, 'latin1'), { filename, cachedData })
+  const script = new vm.Script(bytesOf(filename).latin1Slice(), { filename, cachedData })
   if (kept && (!cachedData || script.cachedDataRejected)) keepers.push(keeperOf(script, kept))
   const folder = dirname(filename)
   let requireOfNode
@@ -49,9 +49,25 @@ function keptFile(filename, suffix) {
 
 function read(file) {
   try {
-    return fs.readFileSync(file)
+    return bytesOf(file)
   } catch {
     return undefined
+  }
+}
+
+/**
+ * Reads a file into an array that may be resized: the kernel has its pages again when it is collected. A buffer would
+ * be the C library's, which keeps as much free memory, of each thread, as twice the largest buffer that it ever freed.
+ */
+function bytesOf(file) {
+  const fd = fs.openSync(file)
+  try {
+    const { size } = fs.fstatSync(fd)
+    const bytes = Buffer.from(new ArrayBuffer(size, { maxByteLength: size }))
+    if (fs.readSync(fd, bytes) !== size) throw new Error(`${file} was cut while it was read`)
+    return bytes
+  } finally {
+    fs.closeSync(fd)
   }
 }
 

@@ -1,4 +1,5 @@
-import { stat } from 'node:fs/promises'
+import { stat } from 'node:fs'
+import { promisify } from 'node:util'
 import { makeRoom } from '../apiserver/storage/open-storage.ts'
 import type { MovableClock } from '../shared/clock/movable-clock.ts'
 import { Undo } from '../shared/concurrency/undo.ts'
@@ -53,7 +54,7 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
   starting.defer(state.release)
   const context = contextOf(options, state)
   // A Node that may not start its threads aborts without a word: they start before kubelets use up a limit.
-  await stat(state.root)
+  await promisify(stat)(state.root)
   // Kubelets load their programs while the server starts.
   const nodes = await nodesOf(context, names)
   if (nodes) starting.defer(() => nodes.kill())

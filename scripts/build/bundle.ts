@@ -25,20 +25,48 @@ const lightCommands = ['status', 'env', 'down', 'logs']
  */
 const serverCommands = ['up', 'apiserver', 'controllers']
 const commandsFile = 'cli/commands.ts'
+/** Nodes in a server's process are simulated ones. */
+const serverParts = { [commandsFile]: serverCommands, 'kubelet/node-runtimes.ts': ['simulated'] }
 
 /** Packages that are loaded as they are installed; all others become part of the programs. */
 export const notBundled: readonly string[] = ['re2js', '@kubernetes/client-node']
 
 /** What Fastify itself would load for routes with schemas: those of plugins have it from apiserver/http/plugins. */
 const neverUsed = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler']
-/** What Fastify loads at its start, and calls late or never. */
-const lateParts: Readonly<Record<string, string>> = {
+/** What packages load at their start, and call late or never: by what they import, for the packages of a pattern. */
+const standIns: Readonly<Record<string, { for: string; contents: string }>> = {
+  ...Object.fromEntries(neverUsed.map((name) => [name, { for: 'fastify', contents: 'module.exports = {}' }])),
   // For a plugin that says which Fastify it is for.
-  semver: ['satisfies', 'gt', 'coerce'].map((name) => late(`exports.${name}`, `semver/functions/${name}`)).join('\n'),
+  semver: {
+    for: 'fastify',
+    contents: ['satisfies', 'gt', 'coerce']
+      .map((name) => late(`exports.${name}`, `semver/functions/${name}`))
+      .join('\n'),
+  },
   // Our servers are made by a serverFactory.
-  'node:http2': ['createServer', 'createSecureServer']
-    .map((name) => late(`exports.${name}`, 'node:http2', name))
-    .join('\n'),
+  'node:http2': {
+    for: 'fastify',
+    contents: ['createServer', 'createSecureServer']
+      .map((name) => late(`exports.${name}`, 'node:http2', name))
+      .join('\n'),
+  },
+  // No log of ours has a transport, nor writes later. For pino's callers V8 would count the lines of the whole program.
+  ...Object.fromEntries(
+    ['./lib/caller', './lib/transport', './transport'].map((name) => [
+      name,
+      { for: 'pino', contents: 'module.exports = () => []' },
+    ]),
+  ),
+  worker_threads: { for: 'pino', contents: 'module.exports = {}' },
+  ...Object.fromEntries(
+    ['assert', 'node:assert'].map((name) => [
+      name,
+      {
+        for: 'fastify|find-my-way|light-my-request|sonic-boom',
+        contents: `module.exports = (holds, message) => holds || require('assert')(holds, message)`,
+      },
+    ]),
+  ),
 }
 
 function late(name: string, module: string, member?: string): string {
@@ -70,6 +98,7 @@ const sharedPackages: Readonly<Record<string, SharedPackage>> = {
     export const request = ({ origin, pathname, search }, { dispatcher, ...options }) =>
       send.call(dispatcher, { ...options, origin, path: pathname + search })`,
   },
+  ajv: { exports: ['Ajv'], contents: `export { Ajv } from 'ajv'` },
   ...Object.fromEntries(
     ['dns-packet', 'js-yaml', 'light-my-request', 'ws'].map((name) => [
       name,
@@ -106,20 +135,14 @@ export async function bundle(folder: string, external: readonly string[]): Promi
       ...common,
       ...(program === library ? { stdin: { contents, resolveDir: '.' } } : { entryPoints: [program] }),
       outfile,
-      plugins: [
-        ...(program === library ? [onlyCommands(serverCommands)] : []),
-        leftOut,
-        withoutCallers,
-        sources(top),
-        elsewhere(top),
-      ],
+      plugins: [...(program === library ? [onlyLate(serverParts)] : []), leftOut, sources(top), elsewhere(top)],
     })
   })
   const ofCommands = build({
     ...common,
     entryPoints: [command],
     outfile: join(folder, 'cli/light.cjs'),
-    plugins: [onlyCommands(lightCommands), leftOut, withoutCallers, sources('..'), elsewhere('..')],
+    plugins: [onlyLate({ [commandsFile]: lightCommands }), leftOut, sources('..'), elsewhere('..')],
   })
   const ofPackages = Object.entries(sharedPackages).map(([name, { contents }]) =>
     build({
@@ -244,41 +267,26 @@ function stubOf(loaded: string, names: readonly string[] | undefined): string {
   return [`const loaded = ${loaded}`, ...exported.map((start, i) => `${start} loaded.${names[i]}`)].join('\n')
 }
 
-/**
- * pino asks for the files of its callers, which only a transport needs: V8 would count the lines of the whole program.
- */
-const withoutCallers: Plugin = {
-  name: 'without callers',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^\.\/lib\/caller$/ }, ({ path, importer }) =>
-      /[\\/]node_modules[\\/]pino[\\/]/.test(importer) ? { path, namespace: 'without-callers' } : undefined,
-    )
-    onLoad({ filter: /.*/, namespace: 'without-callers' }, () => ({ contents: 'module.exports = () => []' }))
-  },
-}
-
-/** Leaves all other commands out. */
-const onlyCommands = (commands: readonly string[]): Plugin => ({
-  name: 'only commands',
+/** Of what these sources import late, leaves out all but the files of these names. */
+const onlyLate = (parts: Readonly<Record<string, readonly string[]>>): Plugin => ({
+  name: 'only late',
   setup({ onResolve }) {
-    onResolve({ filter: /^\.\// }, ({ path, importer, kind }) =>
-      kind === 'dynamic-import' && relative('.', importer) === commandsFile && !commands.includes(basename(path, '.ts'))
-        ? { path, namespace: 'left-out' }
-        : undefined,
-    )
+    onResolve({ filter: /^\.\// }, ({ path, importer, kind }) => {
+      const names = kind === 'dynamic-import' ? parts[relative('.', importer)] : undefined
+      return names && !names.includes(basename(path, '.ts')) ? { path, namespace: 'left-out' } : undefined
+    })
   },
 })
 
 const leftOut: Plugin = {
   name: 'left out',
   setup({ onResolve, onLoad }) {
-    const filter = new RegExp(`^(${[...neverUsed, ...Object.keys(lateParts)].join('|')})$`)
-    const ofFastify = /[\\/]node_modules[\\/]fastify[\\/]/
-    onResolve({ filter }, ({ path, importer }) =>
-      ofFastify.test(importer) ? { path, namespace: 'left-out' } : undefined,
-    )
+    const filter = new RegExp(`^(${Object.keys(standIns).join('|')})$`)
+    const isFor = (path: string, importer: string): boolean =>
+      new RegExp(`[\\\\/]node_modules[\\\\/](${standIns[path]?.for})[\\\\/]`).test(importer)
+    onResolve({ filter }, ({ path, importer }) => (isFor(path, importer) ? { path, namespace: 'left-out' } : undefined))
     onLoad({ filter: /.*/, namespace: 'left-out' }, ({ path }) => ({
-      contents: lateParts[path] ?? 'module.exports = {}',
+      contents: standIns[path]?.contents ?? 'module.exports = {}',
       resolveDir: '.',
     }))
   },
