@@ -44,7 +44,7 @@ const mediaTypes: Record<Exclude<PatchType, 'apply'>, Exclude<PatchMediaType, 'a
   strategic: 'application/strategic-merge-patch+json',
 }
 
-/** What is created through a subresource instead of an object, by its name. */
+/** Creates something through a subresource instead of an object. */
 type Creation = (api: ApiContext, scope: ObjectScope, body: object, options: ParsedWriteOptions) => Promise<object>
 const creations: Readonly<Record<string, Creation>> = {
   async binding({ registry }, scope, body, options) {

@@ -39,8 +39,8 @@ export class LocalWatch<T extends object> implements AsyncIterable<WatchEvent<T>
 }
 
 /**
- * One reader of a local watch, which begins with the first event that is asked for. A generator would take three turns
- * of the microtask queue for each event; one that is there already takes one.
+ * Reads a local watch, which begins when the first event is asked for. A generator would take three turns of the
+ * microtask queue for each event; one that is there already takes one.
  */
 class Reading<T extends object> implements AsyncIterator<WatchEvent<T>> {
   readonly #api: ApiContext
@@ -105,8 +105,8 @@ class Reading<T extends object> implements AsyncIterator<WatchEvent<T>> {
 }
 
 /**
- * What goes over the wire, as objects: the writer's own where it is known, parsed once for all local watchers of a
- * group where not.
+ * Returns a function that makes the objects of events: the writer's own if it is known, else parsed once for all local
+ * watchers of a group.
  */
 function eventEncoder(definition: ResourceDefinition, exact: boolean): WatchEncoder<Events> {
   const lines = objectEncoder(definition)
@@ -171,7 +171,7 @@ class QueueSink implements WatchSink<Events> {
     this.end()
   }
 
-  /** Undefined at the end; throws the error that ended it. */
+  /** Resolves to undefined at the end. Rejects with the error that ended the watch. */
   async next(): Promise<Events | undefined> {
     while (this.#chunks.length === 0 && !this.#ended) {
       await new Promise<void>((resolve) => {

@@ -119,7 +119,7 @@ interface Parts {
   lease: ReturnType<SeveralServers['serverLease']> | undefined
 }
 
-/** What handlers need. */
+/** Returns what handlers need. */
 function contextOf({
   config,
   storage,
@@ -181,7 +181,7 @@ async function shareInstrumentsOf(api: ApiContext, { peers }: Storage): Promise<
   instruments.shared = shareInstruments(parts)
 }
 
-/** Which rules there are, and in which order, stands here. */
+/** Lists the rules of the app, in the order in which they apply. */
 function appOptions({ config, guards, engine, transport, api, satellites, several, storage }: Parts): AppOptions {
   const { limits, connections, handshakes, answers, watchdog, watchBacklog, reports } = guards
   const roots = new Roots()

@@ -4,8 +4,8 @@ import type { Command } from './command.ts'
 import type { Entry } from './commands.ts'
 
 /**
- * How each shell is taught to ask us. `kubestage completion words …` gets what stands before the cursor, and answers
- * with lines.
+ * Scripts that make each shell ask for completions. `kubestage completion words …` gets what stands before the cursor,
+ * and answers with lines.
  */
 const scripts: Record<string, { script: string; install: string }> = {
   bash: {

@@ -5,7 +5,7 @@ import { withinLimit } from '../shared/clock/within-limit.ts'
 import { ConfigError } from '../shared/config/option.ts'
 import type { Log } from '../shared/log/log.ts'
 
-/** How long a start waits for the API server, which may be starting as well. */
+/** Limits how long a start waits for the API server, which may be starting as well. */
 const patienceMs = 60_000
 const betweenMs = 500
 

@@ -20,7 +20,7 @@ export async function ensureDnsService(client: Client, log: Logger): Promise<voi
   }
 }
 
-/** As kubeadm writes it: cmd/kubeadm/app/phases/addons/dns/manifests.go. */
+/** Returns the Service of DNS as kubeadm writes it: cmd/kubeadm/app/phases/addons/dns/manifests.go. */
 const dnsService = (clusterIP: string): Service => ({
   metadata: {
     name,

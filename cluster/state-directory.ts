@@ -55,7 +55,7 @@ const folderReasons: Readonly<Record<string, string>> = {
   ENOENT: 'no folder can be made there',
 }
 
-/** What stands in the way is below the folder: another one would do, but so would moving it. */
+/** These errors mean that a file below the folder is in the way: moving it helps, and so does another folder. */
 const inTheWay = ['EISDIR', 'ENOTDIR', 'EEXIST', 'EFTYPE', 'ELOOP']
 
 function wordingFor(directory: string, { code = '', path = '', dest = path }: SystemError): Wording {

@@ -69,7 +69,7 @@ export async function startElected(options: ElectedOptions): Promise<Elected> {
   }
 }
 
-/** The same, of which what ends with the signal hears no more. */
+/** Returns the same resources; their listeners are not called after the signal. */
 const during = (resources: ApiResources, signal: AbortSignal): ApiResources => ({
   current: () => resources.current(),
   follow(listener) {

@@ -5,7 +5,7 @@ import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 import type { TrimmedNode } from './informers/trimmed-node.ts'
 
-/** Is the default of upstream's `--node-cidr-mask-size`. */
+/** The default of upstream's `--node-cidr-mask-size`. */
 const NODE_BITS = 24
 
 /**

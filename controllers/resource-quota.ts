@@ -70,7 +70,7 @@ class ResourceQuotaController implements Controller {
     this.#queue.addAfter(keyOf(quota), resyncMs)
   }
 
-  /** What one quota speaks of is watched from then on. */
+  /** Watches a resource that a quota counts, from now on. */
   #watch(counted: GroupResource | undefined): void {
     const resource = counted && find(this.#resources, counted)
     if (!resource || this.#watched.has(idOf(resource))) return
@@ -138,7 +138,7 @@ const keyOf = ({ metadata }: Quota): string => `${metadata.namespace}/${metadata
 const find = (resources: ApiResources, { group, plural }: GroupResource): ApiResource | undefined =>
   resources.current().find((resource) => resource.group === group && resource.plural === plural && resource.namespaced)
 
-/** Whether its status speaks of what its spec grants. */
+/** Returns whether the status of a quota counts all that its spec limits. */
 const isCounted = ({ spec, status }: Quota): boolean =>
   sameList(spec?.hard, status?.hard) &&
   Object.keys(spec?.hard ?? {}).every((name) => status?.used?.[name] !== undefined || countedBy(name) === undefined)

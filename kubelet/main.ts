@@ -13,7 +13,7 @@ import { loadRuntime } from './run-node.ts'
 const EXIT_SIGNALLED = 130
 /** Descriptor that a supervisor passes on: stderr of the cluster, or the life line of its pods. */
 const passed = 3
-/** Is added to the pods' own time for the last statuses and the ends of processes. */
+/** A stop takes this much longer than the pods, for the last statuses and the ends of processes. */
 const stopMarginMs = 2_500
 
 async function main(): Promise<void> {

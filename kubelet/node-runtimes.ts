@@ -151,7 +151,7 @@ async function whyNotAsWanted({ podTunnel, strict }: KubeletConfig): Promise<str
   return why
 }
 
-/** What images stand for, and how others are pulled. */
+/** Says what images stand for, and how others are pulled. */
 interface NodeImages {
   images: Images
   pulls?: Pulls

@@ -51,7 +51,7 @@ function flatten(name: string, goTypes: Record<string, GoField[]>, prefix = ''):
   )
 }
 
-/** Of a field that is added: what `shape` means in OpenAPI. */
+/** Returns what the `shape` of an added field means in OpenAPI. */
 function schemaOf(shape: string): Schema {
   if (shape.startsWith('*')) return schemaOf(shape.slice(1))
   if (shape.startsWith('{}')) return { type: 'object', additionalProperties: schemaOf(shape.slice(2)) }
@@ -151,7 +151,7 @@ function protobufText(): string {
   return perLine({ ...types, '': roots })
 }
 
-/** One entry a line, sorted: diffs stay readable. */
+/** Prints one entry a line, sorted, so that diffs stay readable. */
 const perLine = (value: object): string =>
   `{\n${Object.entries(value)
     .sort(([a], [b]) => (a < b ? -1 : 1))

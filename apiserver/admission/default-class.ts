@@ -6,7 +6,7 @@ interface DefaultClass {
   /** The resource whose objects get it. */
   of: { group: string; plural: string }
   classes: { group: string; plural: string }
-  /** On a class: it is the default one. Any of them counts. */
+  /** Each of these annotations makes a class the default one. */
   marks: readonly string[]
   field: string
   /** On an object: its class, as it was said once. */

@@ -61,7 +61,7 @@ async function isAllowed(access: Access, { user, verb, plural, namespace, name }
 const aggregates = (object: KubeObject | undefined): boolean =>
   ((object?.aggregationRule as { clusterRoleSelectors?: unknown[] } | undefined)?.clusterRoleSelectors ?? []).length > 0
 
-/** What the garbage collector needs to change for an object to go. */
+/** Returns whether a write changes only what the garbage collector changes to let an object go. */
 function onlyForTheCollector({ object, old }: AdmissionAttributes): boolean {
   if (!object || !old) return false
   const { ownerReferences, finalizers, managedFields } = old.metadata

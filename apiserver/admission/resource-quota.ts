@@ -82,7 +82,7 @@ function isCounted({ operation, definition, subresource }: AdmissionAttributes):
   return !subresource && (definition.plural === 'services' || definition.plural === 'persistentvolumeclaims')
 }
 
-/** What each quota that is concerned would show as used. Throws a StatusError (403) when one is exceeded. */
+/** Returns what the quotas that count the object would show as used. Throws a StatusError (403) if one is exceeded. */
 function chargesOf(attributes: AdmissionAttributes, quotas: Quota[], nowMs: number): Charge[] {
   const { definition, object, old } = attributes
   const refuse = (why: string) => forbidden(definition, object!.metadata.name ?? '', why)

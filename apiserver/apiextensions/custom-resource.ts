@@ -114,7 +114,7 @@ export function customResource(
   }
 }
 
-/** How one version's objects become those of others, by asking. */
+/** Converts objects from one version to another by asking a webhook. */
 function conversionWebhook(
   crd: CustomResourceDefinition,
   {
@@ -203,7 +203,7 @@ function finalizerWarnings(finalizers: string[], old: string[]): string[] {
   })
 }
 
-/** What the user wants of an object: all but metadata, and status where that is written apart. */
+/** Returns what the user wants of an object: all but metadata, and but a status that is written separately. */
 function desired(object: KubeObject, hasStatus: boolean): Record<string, unknown> {
   const { metadata: _metadata, status, ...rest } = object
   return hasStatus || status === undefined ? rest : { ...rest, status }

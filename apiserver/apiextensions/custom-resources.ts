@@ -24,7 +24,7 @@ import { approvalCondition, decideNames, ESTABLISHED, type NewCondition, setCond
 /** Upstream's loops for definitions run inside the API server, under its own name. */
 const self: User = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] }
 const RETRY_MS = 1000
-/** How long a request waits for a definition that another server has established. */
+/** Limits how long a request waits for a definition that another server has established. */
 const PATIENCE_MS = 5000
 
 export interface CustomResourcesOptions {

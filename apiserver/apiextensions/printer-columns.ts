@@ -5,7 +5,7 @@ import { sortedJson } from '../schema/list-types.ts'
 import type { CustomResourceColumnDefinition } from './custom-resource-definition.ts'
 import { findAll, type JSONPath, parseJSONPath } from './json-path.ts'
 
-/** What a version shows when its author asks for nothing. */
+/** The only column of a version whose author names none. */
 const AGE: CustomResourceColumnDefinition = {
   name: 'Age',
   type: 'date',

@@ -20,7 +20,7 @@ export interface ValidationRules {
   rules?: RuleCheck
   limits: WorkLimits
 }
-/** What breaks a rule and did not change is no error: `warn` is told. */
+/** Receives what breaks a rule and did not change: that is no error. */
 type Warn = (text: string) => void
 /** Holds `value` against the rules in `schema` and below it. */
 export type RuleCheck = (

@@ -2,8 +2,8 @@ import type { User } from '../kind/user.ts'
 import type { Authenticator } from './types.ts'
 
 /**
- * By the socket objects of requests that come by `inject`. They are made in this process: no client on the network has
- * one.
+ * Maps the socket object of a request that comes by `inject` to its user. Such sockets are made in this process: no
+ * client on the network has one.
  */
 const users = new WeakMap<object, User>()
 

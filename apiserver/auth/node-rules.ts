@@ -102,7 +102,7 @@ const pods: Rule = (question) => {
   return (Object.hasOwn(podVerbs, subresource) && podVerbs[subresource]?.includes(verb)) || refused
 }
 
-/** By `resource.group`. Upstream: plugin/pkg/auth/authorizer/node/node_authorizer.go. */
+/** Holds the rules by `resource.group`. Upstream: plugin/pkg/auth/authorizer/node/node_authorizer.go. */
 const rules = new Map<string, Rule>([
   ['secrets', readRelated],
   ['configmaps', readRelated],

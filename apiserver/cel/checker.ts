@@ -231,7 +231,7 @@ class Checker {
     return this.#problem(`found no matching overload for '${expr.name}' applied to '${applied}'`, expr.at)
   }
 
-  /** An overload with parameters of its own for this call. */
+  /** Returns the signature of an overload with new type parameters for this call. */
   #instance({ params, result, generic }: Overload): { params: CelType[]; type: CelType } {
     if (!generic) return { params, type: result }
     const own: Bindings = new Map()
@@ -299,7 +299,7 @@ class Checker {
     if (!isOptional(this.#now(type))) return this.#mismatch(expr, optionalOf(type), type)
     return unwrapped(this.#now(type))
   }
-  /** What string.format takes may be of several types. */
+  /** Checks the arguments of string.format, whose lists may hold several types. */
   #mixed(args: Expr[]): CelType[] {
     const outer = this.#mayMix
     this.#mayMix = true
@@ -307,7 +307,7 @@ class Checker {
     this.#mayMix = outer
     return types
   }
-  /** Items of one list are of one type. */
+  /** Joins the types of items: those of one list are of one type. */
   #joined(expr: Expr, before: CelType | undefined, type: CelType): CelType {
     if (before === undefined) return type
     if (isAssignable(this.bindings, before, type)) return mostGeneral(before, type)
@@ -374,7 +374,7 @@ class Checker {
   }
 }
 
-/** What was parsed as a selection is the name of a variable. */
+/** Makes a selection the name of a variable, which has dots. */
 function becomeName(expr: Select, name: string): void {
   const { at } = expr
   for (const key of Object.keys(expr)) Reflect.deleteProperty(expr, key)

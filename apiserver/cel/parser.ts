@@ -69,7 +69,7 @@ class Parser {
   get #token(): Token {
     return this.#tokens[this.#next]!
   }
-  /** Whether the token after this one is of that kind. */
+  /** Returns whether the token after this one is of the kind. */
   #isNext(kind: string): boolean {
     return this.#tokens[this.#next + 1]?.kind === kind
   }
@@ -203,7 +203,7 @@ class Parser {
     return count % 2 === 0 ? operand : call(operator === '!' ? '!_' : '-_', first.at, [operand])
   }
 
-  /** What cel-go says of a sign without an operand. */
+  /** Reports a sign without an operand, in cel-go's words. */
   #checkOperandOf(operator: string): void {
     const { kind, text } = this.#token
     if (beginsOperand(this.#token)) return

@@ -32,7 +32,7 @@ import {
   Uint,
 } from './values.ts'
 
-/** What an expression sees while it runs. */
+/** Holds what an expression sees while it runs. */
 interface Frame {
   variables: Readonly<Record<string, unknown>>
   /** Variables of macros, by their place. */
@@ -249,7 +249,7 @@ class Compiler {
     })
   }
 
-  /** What a macro folds into: a new empty list or map each time, since the fold extends it in place. */
+  /** Compiles the initial value of a fold: a new empty list or map each time, since the fold extends it in place. */
   #initial(init: Expr): Step {
     if (init.kind === 'list' && init.elements.length === 0) return () => []
     if (init.kind === 'map' && init.entries.length === 0) return () => new Map()
@@ -440,7 +440,7 @@ const SPECIAL = new Map<string, (...steps: Step[]) => Step>(
   }) as [string, (...steps: Step[]) => Step][],
 )
 
-/** Which overload runs: by the types if they say enough, else by the values. A call that none takes costs nothing. */
+/** Chooses the overload: by the types if they say enough, else by the values. A call that none takes costs nothing. */
 function dispatch(name: string, overloads: Overload[], args: Expr[]): { run: Run; cost: RunCost } {
   const [only] = overloads
   const cost = runCost(name)

@@ -39,7 +39,7 @@ function search(text: string, part: string, from: number, most = Number.POSITIVE
   return found
 }
 
-/** For each beginning of the part: the length of its longest proper beginning that it also ends with. */
+/** Returns, for each beginning of the part, the length of its longest proper beginning that it also ends with. */
 function bordersOf(part: string): Uint32Array {
   const borders = new Uint32Array(part.length)
   for (let at = 1, matched = 0; at < part.length; at++) {

@@ -122,7 +122,7 @@ function agree(bindings: Bindings, left: CelType, right: CelType): boolean {
   return left.kind === right.kind && left.name === right.name && agreeAll(bindings, left.params, right.params)
 }
 
-/** Whether a parameter may stand for a type; undefined: not, and it stands for nothing yet. */
+/** Returns whether a parameter may stand for a type; undefined if it may not and stands for nothing yet. */
 function bind(bindings: Bindings, parameter: CelType, type: CelType): boolean | undefined {
   if (isSame(parameter, type)) return true
   const bound = bindings.get(parameter.name)

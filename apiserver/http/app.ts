@@ -33,9 +33,7 @@ declare module 'fastify' {
     exchange: Exchange
   }
   interface FastifyReply {
-    /**
-     * Whether hooks of plugins are to see the whole answer, so that it is sent through Fastify wherever it has an end.
-     */
+    /** True if hooks of plugins see the whole answer: then each answer that ends is sent through Fastify. */
     isObserved: boolean
   }
 }
@@ -114,13 +112,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance<Ser
   return app
 }
 
-/** Before authentication there is no user. */
+/** Returns the request as plugins see it; it has no user before authentication. */
 function kubernetesRequest(this: FastifyRequest): KubernetesRequest {
   const { attributes, info } = this.exchange
   return attributes ?? { ...attributesOf(info, anonymousUser), user: undefined }
 }
 
-/** What a Kubernetes API server serves. */
+/** Serves what a Kubernetes API server serves. */
 const kubernetes =
   ({ api, paths, roots }: AppOptions): FastifyPluginAsync =>
   async (app) => {

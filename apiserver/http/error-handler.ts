@@ -78,8 +78,8 @@ const reasons: Readonly<Record<number, string>> = {
 }
 
 /**
- * What a plugin wants its client to be told, by Fastify's convention of `statusCode`, and what Fastify refuses for a
- * route of a plugin.
+ * Returns the error that a plugin sets by Fastify's convention of `statusCode`, or by which Fastify refuses a request
+ * of a plugin's route.
  */
 function withStatusCode({ code, statusCode, message = '' }: Partial<FastifyError>): StatusError | undefined {
   if (statusCode === undefined || !(statusCode >= 400 && statusCode <= 599)) return undefined

@@ -23,7 +23,7 @@ export interface Listener {
   close(): Promise<void>
 }
 
-/** What else a client may offer to speak, it is answered in HTTP/1.1. */
+/** Returns whether a client asks for an upgrade that is served; other offers are answered in HTTP/1.1. */
 const isUpgrade = ({ headers }: IncomingMessage): boolean => /^(websocket|spdy\/3\.1)$/i.test(headers.upgrade ?? '')
 /** Between the end of the watches and that of the connections. */
 const graceMs = 50

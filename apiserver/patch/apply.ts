@@ -119,12 +119,12 @@ function withChanges(
     : makeEntry({ ...entry, time }, union(taken, difference(fields, removed)))
 }
 
-/** What a write did to fields, in one version of the kind. */
+/** Holds what a write did to fields, in one version of the kind. */
 interface Changes {
   /** Set or changed: the writer's from now on. */
   taken: FieldsV1
   removed: FieldsV1
-  /** Both: what others own no longer. */
+  /** The union of both: what others own no longer. */
   lost: FieldsV1
 }
 type ChangesIn = (apiVersion: string) => Changes | undefined
@@ -155,7 +155,7 @@ function changesByVersion(kind: ManagedKind, live: JsonMap, object: JsonMap, wri
   }
 }
 
-/** What managers still own: nothing that changed or went; entries of versions that are no more vanish. */
+/** Returns what managers still own: nothing that changed or went, and no entry of a version that is not served. */
 function withoutChanged(entries: ManagedFieldsEntry[], changesIn: ChangesIn): ManagedFieldsEntry[] {
   return entries.flatMap((entry) => {
     const changes = changesIn(entry.apiVersion ?? '')
@@ -237,7 +237,7 @@ function withoutManagedFields(object: WithMeta): WithMeta {
 const beforeFirstApply = (kind: ManagedKind, stored: JsonMap, write: FieldWrite): ManagedFieldsEntry[] =>
   updatedEntries(kind, undefined, stored, [], { ...write, manager: 'before-first-apply' })
 
-/** What an empty `metadata` would be owned as. */
+/** The field that the owner of an empty `metadata` owns. */
 const metadataItself = fieldPaths('metadata')
 
 interface Outcome {

@@ -129,7 +129,7 @@ function first<T>(items: readonly T[], find: (item: T) => string | undefined): s
   return undefined
 }
 
-/** As Go's reflection names kinds. */
+/** Names the kind of a value as Go's reflection does. */
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'slice'
   return isMap(value) ? 'map' : printType(value)

@@ -18,7 +18,7 @@ export interface ManagedFieldsEntry {
   [fieldsText]?: string
 }
 
-/** More entries of Update operations than this, and the oldest are merged. */
+/** If there are more entries of Update operations, the oldest are merged. */
 const maxUpdateManagers = 10
 const ancientChanges = 'ancient-changes'
 
@@ -33,7 +33,7 @@ function lastOfEach(entries: ManagedFieldsEntry[]): ManagedFieldsEntry[] {
   return last.size === entries.length ? entries : entries.filter((entry) => last.get(managerOf(entry)) === entry)
 }
 
-/** The same for entries of which `isSameManager` holds. */
+/** Returns the same text for two entries if `isSameManager` holds for them. */
 const managerOf = ({ manager = '', operation, subresource = '', apiVersion }: ManagedFieldsEntry): string =>
   JSON.stringify([manager, operation, subresource, operation === 'Apply' ? '' : apiVersion])
 

@@ -33,7 +33,7 @@ function memberOf(type: ValueType | undefined, key: string): ValueType | undefin
   return type?.kind === 'object' ? structType(type.ref!).byName.get(key)?.type : undefined
 }
 
-/** What a patch looked into: its keys are printed in order. */
+/** Holds the objects that a patch looked into: their keys are printed in order. */
 type Opened = Set<unknown>
 
 /** Quotes the object after a JSON patch, whose `operations` apply; both are texts of JSON. */

@@ -25,7 +25,7 @@ export function protobufList(list: JsonMap): ListInParts | undefined {
   }
 }
 
-/** What precedes a part of so many bytes, which are not at hand. */
+/** Returns the bytes that precede a part of this length; the part itself is written later. */
 function partHead(number: number, bytes: number): Buffer {
   const writer = new WireWriter()
   writer.length(number, bytes)

@@ -21,7 +21,7 @@ export type Message = Map<number, MessageField>
 
 type Row = [number: number, name: string, form: string]
 
-/** What no description of the API names: objects and lists reduced to their metadata. */
+/** Describes what no document of the API does: objects and lists reduced to their metadata. */
 const partial: Record<string, Row[]> = {
   'apis/meta/v1.PartialObjectMetadata': [[1, 'metadata', '@apis/meta/v1.ObjectMeta']],
   'apis/meta/v1.PartialObjectMetadataList': [

@@ -34,7 +34,7 @@ const optional =
     value === undefined ? undefined : check(value)
 const level: Check = (value) => (value === 'note' || value === 'failure' ? undefined : 'must be "note" or "failure"')
 
-/** What a client may add, and the fields of it. */
+/** Maps each type of line that a client may add to its fields. */
 const shapes: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   LOAD: {
     ...{ at: time, seconds: amount, target: text, namespace: text },
@@ -70,7 +70,7 @@ function parsed(line: string, index: number): Record<string, unknown> {
   throw badRequest(`line ${index + 1} must be a map of fields`)
 }
 
-/** Only the fields that are known. */
+/** Returns the known fields alone. */
 function checked(
   given: Record<string, unknown>,
   { place, now, causes }: { place: string; now: string; causes: StatusCause[] },

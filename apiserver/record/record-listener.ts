@@ -7,7 +7,7 @@ import { type Past, pastChunks } from './past-lines.ts'
 import { recordEncoder, type TextOf } from './record-encoder.ts'
 import { selectionOf } from './record-history.ts'
 
-/** What a reader may leave unread before lines are left out. */
+/** Limits what a reader may leave unread; beyond it, lines are left out. */
 const maxUnreadBytes = 8 * 1024 * 1024
 
 /** Where a record goes: a response, or a stream of this process. */

@@ -83,7 +83,7 @@ function isEmail(text: string): boolean {
   )
 }
 
-/** One label, or labels before a top-level domain of letters: `a.b` is no host name, `a.bc` is. */
+/** A host name is one label, or labels before a top-level domain of letters: `a.b` is none, `a.bc` is. */
 function isHostname(text: string): boolean {
   if (text.length > 255 || text.split('.').some((label) => label.length > 63)) return false
   return (

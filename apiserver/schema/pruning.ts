@@ -36,7 +36,7 @@ function pruneItems(items: unknown[], schema: JSONSchemaProps | undefined, path:
   for (const [index, item] of items.entries()) pruneValue(item, itemSchema, `${path}[${index}]`, removed)
 }
 
-/** What the schema says of one key; undefined: nothing, so that the key is unknown. */
+/** Returns what the schema says of a key; undefined if the key is unknown. */
 function childOf(
   schema: JSONSchemaProps | undefined,
   key: string,

@@ -127,7 +127,7 @@ class ValueCheck {
     if (isObject(value)) this.#fields(value, asked, outcome)
   }
 
-  /** Where a field of the value is in its object. */
+  /** Returns the path of a field of the value. */
   #field(name: string): string {
     const relative = name.startsWith('.') ? name.slice(1) : name
     if (relative === '') return this.#path || NO_FIELD
@@ -268,8 +268,8 @@ class ValueCheck {
   }
 
   /**
-   * How many branches allow the value, up to `enough`, and the one that came nearest: the first with the most rules that
-   * applied. What the others found is not kept.
+   * Counts the branches that allow the value, up to `enough`, and finds the nearest one: the first with the most rules
+   * that applied. What the others found is not kept.
    */
   #branches(asked: Asked, schemas: JSONSchemaProps[], enough = schemas.length): { valid: number; closest?: Outcome } {
     let valid = 0

@@ -7,7 +7,7 @@ interface Waiter {
   reject(error: Error): void
 }
 
-/** How long the event of a write may take before the store is asked for it. */
+/** The store is asked for the event of a write that takes longer. */
 const nudgeMs = 100
 
 /** Calls that wait for the feed to reach a revision. */

@@ -146,7 +146,7 @@ export class StoreState {
   }
 }
 
-/** What is kept of a key: many keys' values have much in common. */
+/** Keeps the value of a key packed, since the values of many keys have much in common. */
 class PackedEntry implements Entry {
   readonly key: string
   readonly revision: number

@@ -22,7 +22,7 @@ const schedulable = (wish: Wish, unschedulable: boolean): InjectedRequest => ({
   payload: { spec: { unschedulable: unschedulable || null } },
 })
 
-/** What a page may do: ordinary requests of the API, by the user whose link opened it. */
+/** Lists what a page may do: ordinary requests of the API, by the user whose link opened it. */
 const actions: Readonly<Record<string, Action>> = {
   cordon: { needs: [], request: (wish) => schedulable(wish, true), done: ({ name }) => `${name} gets no more pods` },
   uncordon: { needs: [], request: (wish) => schedulable(wish, false), done: ({ name }) => `${name} gets pods again` },

@@ -219,7 +219,7 @@ function redirect(response: ServerResponse, location: string, headers: OutgoingH
   response.end()
 }
 
-/** One sentence: as a page for a browser that goes there, as a Status for scripts. */
+/** Answers with one sentence: a page for a browser that navigates, a Status for scripts. */
 function tell(
   { headers }: Asked,
   response: ServerResponse,

@@ -10,7 +10,7 @@ const tooManyValues = (max: number): StatusError =>
     'maxRequestBodyValues',
   )
 
-/** What is read and compared digit by digit counts as so many. */
+/** A value that is read and compared digit by digit counts as this many. */
 const quantity = 4
 
 /** Counts the values of one body. Throws a StatusError (413) as soon as there are more than `max`. */

@@ -91,7 +91,7 @@ const jsonSchema = 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSO
 const INT32_MAX = 2_147_483_647
 const metadataField = 'metadata'
 
-/** One run over one body: where it stands, and what was unknown. */
+/** Decodes one body: it knows the current path, and collects unknown fields. */
 class Decoding {
   readonly unknown: string[] = []
   emptied: Emptied[] | undefined

@@ -82,7 +82,7 @@ export const dns1035Label = (text: string): string[] => [
 
 const NAME_PART = `must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character${regexHint(['MyName', 'my.name', '123-abc'], QUALIFIED)}`
 
-/** The same keys and values come with nearly every object: good ones are known the next time. */
+/** Remembers texts that the rule accepts: the same keys and values come with nearly every object. */
 function remembering(rule: (text: string) => string[]): (text: string) => string[] {
   const good = new Set<string>()
   return (text) => {
@@ -190,7 +190,7 @@ export function portName(text: string): string[] {
   return messages
 }
 
-/** Whether a finalizer is one of Kubernetes' own, or names its domain. */
+/** Kubernetes' own finalizers; others must name a domain. */
 const standardFinalizers = new Set(['kubernetes', 'orphan', 'foregroundDeletion'])
 export const NOT_QUALIFIED_FINALIZER = 'name is neither a standard finalizer name nor is it fully qualified'
 export const isQualifiedFinalizer = (text: string): boolean => text.includes('/') || standardFinalizers.has(text)

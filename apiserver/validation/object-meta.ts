@@ -14,7 +14,7 @@ export type NameRule = (name: string, options: { prefix: boolean }) => string[]
 
 const MAX_ANNOTATION_BYTES = 262_144
 
-/** Whether there is nothing to say, in whatever order. */
+/** Returns whether all labels are valid, without an order of errors. */
 function areGood(labels: Record<string, string>): boolean {
   for (const key in labels) {
     if (qualifiedName(key).length > 0 || labelValueMessages(labels[key]!).length > 0) return false
@@ -197,7 +197,7 @@ export function validateTemplateMeta(meta: Partial<ObjectMeta> | undefined, path
       errors.push(forbidden(`${path}.${name === 'uid' ? 'uID' : name}`, 'cannot be set'))
   }
 }
-/** In the order of Go's fields. */
+/** The fields that a template may not have, in the order of Go's struct. */
 const forbiddenInTemplates = [
   'name',
   'generateName',

@@ -193,9 +193,9 @@ function otherKind(
   return `converting (${found.version}.${found.kind}) to (${within}.${expected.kind}): unknown conversion`
 }
 
-/** What a text of JSON has that its parsed value does not show. */
+/** Holds what a text of JSON has that its parsed value does not show. */
 interface Findings {
-  /** What a strict reader says of keys that stand twice. */
+  /** The errors of a strict reader about duplicate keys. */
   duplicates: string[]
   /** Whether a member may be a number that is not written as an integer, e.g. `2.0`: integers are refused for that. */
   fractions: boolean

@@ -29,7 +29,7 @@ export function noteComplete(value: object, schema: string): void {
 export const isComplete = (value: unknown, schema: string): boolean =>
   typeof value === 'object' && value !== null && complete.get(value) === schema
 
-/** What is compared with. More would cost those more who are like none of them. */
+/** Limits how many known values one is compared with. More would slow down every value that is like none of them. */
 const maxKnown = 4
 /** Objects, lists and plain values in one that is kept: a larger one would stay in memory for nothing. */
 const maxMembers = 5_000
@@ -69,7 +69,7 @@ export class Recurring<Value extends object> {
   }
 }
 
-/** How many values there are in one, itself included; at the most about `enough`. */
+/** Counts the values in a value, itself included; stops at about `enough`. */
 function memberCount(value: unknown, enough: number): number {
   if (typeof value !== 'object' || value === null) return 1
   let count = 1

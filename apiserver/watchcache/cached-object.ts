@@ -8,7 +8,7 @@ import type { Entry } from '../storage/storage.ts'
 import { decodeParts } from './decode-parts.ts'
 import { VersionedEntry } from './versioned-entry.ts'
 
-/** What selectors look at. */
+/** Holds what selectors look at. */
 interface Attributes {
   readonly labels: Readonly<Record<string, string>> | undefined
   /** One value per selectable field, in the definition's order. */

@@ -15,13 +15,13 @@ interface HeldEventsOptions {
   valuesOf(event: StorageEvent): string[]
   /** Rejects with a StatusError. */
   convert(values: readonly string[]): Promise<readonly string[]>
-  /** Without forms where the webhook has failed. */
+  /** Applies an event; it has no forms if the webhook has failed. */
   apply(event: StorageEvent, written: KubeObject | undefined, forms?: Forms): void
-  /** What was applied last could not be converted. */
+  /** Reports that the event applied last could not be converted. */
   fail(): void
 }
 
-/** More, and they are applied as they are. */
+/** Beyond this number, events are applied as they are. */
 const maxHeld = 10_000
 
 /**

@@ -9,7 +9,7 @@ interface Delivery<Chunk> {
   readonly chunk: Chunk
   readonly sinks: readonly WatchSink<Chunk>[]
   next: number
-  /** What the slowest of those before `next` has not read. */
+  /** Counts what the slowest sink before `next` has not read. */
   unread: number
 }
 

@@ -103,7 +103,7 @@ interface AuthorityOptions {
   onLeft(): void
 }
 
-/** One server: undici keeps its connections, this class makes them. */
+/** Makes the connections to one server; undici keeps them. */
 class Authority {
   readonly #clock: Clock
   readonly #pool: Pool

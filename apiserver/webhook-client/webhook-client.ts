@@ -76,7 +76,7 @@ const isAddress = (host: string): boolean => /^[\d.]+$|^\[/.test(host)
 /** Bounds the part of an answer that an error shows. */
 const shownCharacters = 4 * 1024
 
-/** Whatever it calls itself, it is read as JSON. */
+/** Reads an answer as JSON, whatever its content type says. */
 function objectOf({ code, body }: Answer): Record<string, unknown> {
   if (code < 200 || code > 206) throw new CallError(codeError(code, cutTo(body, shownCharacters)))
   const unreadable = (why: string) => new CallError(`couldn't get version/kind; json parse error: ${why}`)

@@ -15,7 +15,7 @@ import type { Narrator } from './narrator.ts'
 
 const reason = 'Update'
 const namespace = 'default'
-/** What the hooks of the example print when they are told. */
+/** The hooks of the example print these lines when they get the reason. */
 const expected = [`KUBE_POD_TERM_REASON=${reason}`, `preStop: KUBE-POD-TERM-REASON: ${reason}`]
 const logTailLines = 20
 const logTimeoutMs = 2_000

@@ -4,7 +4,7 @@ import { whyNotListening } from '../../cluster/free-port.ts'
 import { findRunning } from '../access/running.ts'
 import type { Finding } from './finding.ts'
 
-/** What a start needs to write: objects, certificates, logs, and what containers write. */
+/** A start needs this much space: for objects, certificates, logs, and what containers write. */
 const plentyBytes = 100 * 1024 * 1024
 
 /** Checks that the state folder, or its nearest parent that exists, can be written, and reports its free space. */

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import { type Logger, pino } from 'pino'
 
 const letters: Record<number, string> = { 10: 'I', 20: 'I', 30: 'I', 40: 'W', 50: 'E', 60: 'F' }
-/** What pino adds to each entry, and what stands elsewhere in a line. */
+/** Fields that pino adds to each entry, or that stand elsewhere in a line. */
 const elsewhere = new Set(['level', 'time', 'pid', 'hostname', 'component', 'msg', 'err'])
 
 interface Entry extends Record<string, unknown> {

@@ -4,7 +4,7 @@ import { realClock } from '../../shared/clock/real-clock.ts'
 
 const timeoutMs = 10_000
 const mostBytes = 64 * 1024
-/** What the helpers of Docker say of a registry for which they have no password; it is no failure. */
+/** The helpers of Docker say so of a registry for which they have no password; it is no failure. */
 const notFound = 'credentials not found in native keychain'
 
 /**

@@ -43,7 +43,7 @@ const deeds: Readonly<Record<string, (request: Request, words: string[]) => Prom
   add,
   remove,
 }
-/** What works with the store of images; its code is loaded only then. */
+/** These subcommands work with the store of images, whose code is loaded only then. */
 const storeDeeds = ['load', 'import', 'pull', 'ls', 'rm', 'prune']
 
 export default command({

@@ -48,7 +48,7 @@ export async function discover(options: DiscoverOptions): Promise<Discovered> {
   }
 }
 
-/** It may start, or start again. */
+/** The server cannot be reached; it may be starting. */
 class UnreachableError extends ConfigError {}
 
 async function ask(server: string, { clock, ...expected }: DiscoverOptions): Promise<Discovered> {

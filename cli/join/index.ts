@@ -10,7 +10,7 @@ import { admit } from './admit.ts'
 import { type Joined, NodeFolder, nodeFolderOption } from './node-folder.ts'
 import { discoveryOptions, wantedBy } from './wanted.ts'
 
-/** What joining decides itself. */
+/** Joining sets these options itself. */
 const {
   config,
   kubeconfig,

@@ -49,7 +49,7 @@ export default command({
   },
 })
 
-/** Whether it ended in order. A shim outlives a kubelet that was killed, and holds its containers. */
+/** Resolves to whether it ended in order. A shim outlives a kubelet that was killed, and holds its containers. */
 async function endKubelet({ lock, kubelet }: NodeFolder, timeoutMs: number): Promise<boolean> {
   const holder = lockHolder(lock)
   const isOrderly = !holder || (await withProgress('Leaving: pods end first', endProcess(holder, timeoutMs)))

@@ -23,7 +23,7 @@ const mostWaiting = 5_000
 const flushMs = 1_000
 const answerMs = 10_000
 const leastIntervalMs = 200
-/** Is added for each pod, so that there are at most fifty lines a second. */
+/** The interval grows by this for each pod, so that there are at most fifty lines a second. */
 const intervalOfPodMs = 20
 
 /** Adds what clients see to the record of the cluster, each second, as lines of an interval each. */

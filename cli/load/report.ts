@@ -48,7 +48,7 @@ function rowOf({ sent, answered, losses, latencies, firstLostMs, lastLostMs }: P
   }
 }
 
-/** More pods than these are counted in JSON alone. */
+/** Limits the rows; more pods are counted in JSON alone. */
 const mostRows = 50
 
 /** Returns the rows of the table: the head, a line for each pod, and the sum. */

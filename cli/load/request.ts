@@ -19,7 +19,7 @@ export interface LoadRequest {
   timeoutMs: number
 }
 
-/** How far a request came. */
+/** Says how far a request came. */
 type Stage = 'connecting' | 'sent' | 'answering'
 
 /** Errors that say that this machine could send no request. */

@@ -65,7 +65,7 @@ interface Choice {
   wanted: string
   /** `Service shop` */
   of: string
-  /** What to do if there is no port, as the end of a sentence. */
+  /** Says what to do if there is no port, as the end of a sentence. */
   remedy: string
 }
 

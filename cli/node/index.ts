@@ -15,7 +15,7 @@ interface Wishes {
   available: string
 }
 interface Deed {
-  /** What it needs to be told besides the node's name. */
+  /** The arguments besides the node's name. */
   words: readonly string[]
   /** Throws a UsageError for words that mean nothing. */
   request(words: readonly string[], wishes: Wishes): { method: string; path: string }

@@ -1,7 +1,7 @@
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { whenNpmEnds } from './npm-shell.ts'
 
-/** One Ctrl-C can arrive twice: from the terminal and through npm, which passes on what it gets. */
+/** Signals within this time are one Ctrl-C, which can arrive twice: from the terminal and through npm. */
 const oneKeyPressMs = 300
 
 /**

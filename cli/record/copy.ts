@@ -11,11 +11,11 @@ const retryMs = 500
 interface Copying {
   access: ClusterAccess
   title: string
-  /** Which program writes. */
+  /** Names the program that writes. */
   by: string
   clock: Clock
   signal: AbortSignal
-  /** Called when the server has answered first. */
+  /** Opens the record, once the server has answered. */
   open(): Promise<RecordWriter>
   say(line: string): void
 }
@@ -63,7 +63,7 @@ function gap(writer: RecordWriter, count: Count, { clock }: Copying): void {
   count.gaps++
 }
 
-/** Whole lines only. The header of a record that goes on is left out. */
+/** Copies whole lines alone, and leaves out the header of a record that is continued. */
 async function copyAnswer(
   answer: IncomingMessage,
   writer: RecordWriter,

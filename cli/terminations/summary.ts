@@ -1,6 +1,6 @@
 import type { Termination } from '../../shared/api/termination.ts'
 
-/** What terminations are grouped by; of the same names as the field selectors. */
+/** Terminations are grouped by these, which have the names of the field selectors. */
 const groups = {
   reason: ({ reason }: Termination) => reason,
   cause: ({ cause }: Termination) => cause,

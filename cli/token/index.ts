@@ -90,7 +90,7 @@ async function create({ values, origins }: Request, words: string[]): Promise<vo
   else process.stdout.write(`${joining?.text ?? textOf(token)}\n`)
 }
 
-/** What `cluster-info` names, which is `--control-plane-endpoint` where the servers have one. */
+/** Resolves to the server that `cluster-info` names: `--control-plane-endpoint` if the servers have one. */
 async function serverForNodes(client: Client, { server }: ClusterAccess): Promise<string> {
   const ref = { namespace: 'kube-public', name: 'cluster-info' }
   const info = await client.get<ConfigMap>(configMaps, ref).catch(ignoreNotFound)

@@ -147,7 +147,7 @@ class NodeProcesses implements RunningNode {
     onKubelet?.()
   }
 
-  /** What a kubelet lacks that does not begin may be there when the next one starts. */
+  /** Ends a kubelet that does not begin: what it lacks may be there when the next one starts. */
   #endUnlessItBegins(child: Child): void {
     const { clock, onTrouble } = this.#options
     const timer = clock.setTimer(beginTimeoutMs, () => {

@@ -34,7 +34,7 @@ export function serverFlags(settings: ClusterSettings, own: OwnValues): string[]
   ]
 }
 
-/** How the value is written on a command line, once or several times. Throws a ConfigError where it cannot be. */
+/** Returns the value as a command line has it, once or several times. Throws a ConfigError where it cannot. */
 function textsOf(name: string, value: unknown, type: OptionType<unknown>): string[] {
   const forms = [[type.show?.(value)], Array.isArray(value) ? value : [value], [`${value}ms`]]
   const fits = forms.find(

@@ -15,8 +15,8 @@ export interface ServerAddress {
 }
 
 /**
- * As kubeadm writes it: a kubeconfig without users. A machine that joins reads it as an anonymous user and checks its
- * signature by its token.
+ * Returns the kubeconfig that kubeadm writes, without users. A machine that joins reads it as an anonymous user and
+ * checks its signature by its token.
  */
 const kubeconfigOf = ({ url, ca }: Pick<ServerAddress, 'url' | 'ca'>): string =>
   `apiVersion: v1

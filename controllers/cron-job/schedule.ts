@@ -57,7 +57,7 @@ function everySo(ms: number): Schedule['next'] {
 
 interface Wanted {
   values: Set<number>
-  /** It says `*`: it decides nothing. */
+  /** True for `*`, which decides nothing. */
   isOpen: boolean
 }
 

@@ -140,7 +140,7 @@ export function pauseCondition({ spec, status }: Deployment): NewCondition | und
   return undefined
 }
 
-/** That of the newest set before those of others. */
+/** Returns the failure of the newest set, or else of another set. */
 function failureOf(all: readonly ReplicaSet[], fresh?: ReplicaSet): NewCondition | undefined {
   const failures = (fresh ? [fresh, ...all] : all).map(({ status }) =>
     findCondition(status?.conditions, 'ReplicaFailure'),

@@ -52,7 +52,7 @@ export async function ownersScale(
   }
 }
 
-/** How to read the wanted number from an object of the kind. */
+/** Returns a function that reads the wanted number from an object of the kind. */
 function replicasOf({ group, plural, subresources, custom }: ApiResource) {
   if (custom?.scale) return custom.scale.specReplicas
   if (subresources?.scale) return ({ spec }: KubeObject & { spec?: { replicas?: number } }) => spec?.replicas

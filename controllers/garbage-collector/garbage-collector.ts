@@ -24,12 +24,10 @@ const MAX_REASONS = 10_000
 /** Passes before an owner is let go: as kinds are watched apart, news of a dependent may come just after. */
 const SETTLE_MS = 20
 
-/** How often an object may be changed by others while it is decided about; beyond, it is looked at later. */
+/** An object that others change more often while it is decided about is looked at later. */
 const MAX_CONFLICTS = 5
 
-/**
- * One object to look at: as a dependent that may have lost its owners, or as an owner that waits for its dependents.
- */
+/** An object to look at: a dependent that may have lost its owners, or an owner that waits for its dependents. */
 type Item = Dependent
 
 /**
@@ -147,9 +145,7 @@ class GarbageCollector implements Controller {
     })
   }
 
-  /**
-   * Its owner and its dependent may wait for each other: it lets its owners go first. Upstream: attemptToDeleteItem.
-   */
+  /** Stops blocking the object's owners: one of them may wait for its dependent. Upstream: attemptToDeleteItem. */
   async #openCircle({ resource, metadata }: Item): Promise<void> {
     const owners = metadata.ownerReferences ?? []
     await this.#setOwners(
@@ -177,8 +173,8 @@ class GarbageCollector implements Controller {
   }
 
   /**
-   * Those that were made just before the owner was deleted may not be heard of yet, and would be collected when it is
-   * gone.
+   * Lists the dependents at the server: the informers may not know those that were made just before the owner was
+   * deleted.
    */
   async #dependentsAtServer({ uid, namespace }: ObjectMeta): Promise<Dependent[]> {
     const dependents: Dependent[] = []
@@ -260,7 +256,7 @@ const blocks = ({ metadata }: Dependent, ownerUid?: string): boolean =>
 const hasNewOwners = ({ ownerReferences }: ObjectMeta, before?: ObjectMeta): boolean =>
   ownerReferences !== undefined && JSON.stringify(ownerReferences) !== JSON.stringify(before?.ownerReferences)
 
-/** What its own finalizers say about its dependents. */
+/** Returns what an object's own finalizers say about its dependents. */
 function policyOf({ finalizers }: ObjectMeta): 'Orphan' | 'Foreground' | undefined {
   if (finalizers?.includes(ORPHAN)) return 'Orphan'
   return finalizers?.includes(FOREGROUND) ? 'Foreground' : undefined

@@ -48,7 +48,7 @@ export function createOwnerFinder(options: { client: Client; informers: Informer
       }
       return classes
     },
-    /** Why the first owner that says so is being deleted. */
+    /** Resolves to the reason of the first owner that is being deleted for one. */
     async reasonOf(owners: OwnerReference[], namespace?: string): Promise<string | undefined> {
       for (const reference of owners) {
         const resource = resourceOfKind(resources, reference)

@@ -42,7 +42,7 @@ interface Selected {
   selector: string
   pods: readonly TrimmedPod[]
 }
-/** What came of one look at the metrics. */
+/** Holds the result of one look at the metrics. */
 interface Computed {
   wanted: number
   metric: string
@@ -71,7 +71,7 @@ class AutoscalerController implements Controller {
   readonly #pods: Informer<TrimmedPod>
   readonly #queue: WorkQueue<string>
   readonly #histories = new Map<string, ScalingHistory>()
-  /** What each autoscaler was last seen to select: no pod may have two. */
+  /** Holds what each autoscaler was last seen to select: no pod may have two. */
   readonly #selectors = new Map<string, string>()
 
   constructor(

@@ -155,7 +155,7 @@ class JobController implements Controller {
 
 export const startJobController = (context: ControllerContext): Controller => new JobController(context)
 
-/** Its indexes are what is safe of an indexed job's pods. */
+/** Adds to a noted status the indexes of an indexed job that are certain. */
 const withIndexes = (view: JobView, noted: JobStatus): JobStatus => {
   const { completedIndexes, failedIndexes } = countedStatus(view, noted, {
     outcome: undefined,

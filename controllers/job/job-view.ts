@@ -70,7 +70,7 @@ export const failuresBefore = (pod: TrimmedPod) => ({
   ignored: countOf(pod, IGNORED_FAILURE_COUNT),
 })
 
-/** Whether no more pods of the failed one's index are made. */
+/** Returns whether no more pods are made for the index of the failed pod. */
 function failsIndex(pod: TrimmedPod, job: Job): boolean {
   const { action } = failureVerdict(job, pod)
   if (action === 'FailIndex') return true

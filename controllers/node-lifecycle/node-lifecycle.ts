@@ -18,7 +18,7 @@ import { isReady, zoneEvictions, zoneOf } from './zones.ts'
 const COMPONENT = 'node-controller'
 const MONITOR_PERIOD_MS = 5_000
 const MONITOR_GRACE_MS = 50_000
-/** Is in the machine's own time: however fast the clock, a kubelet may be busy for a moment. */
+/** A grace in the machine's own time: however fast the clock is, a kubelet may be busy for a moment. */
 const MACHINE_GRACE_MS = 2_000
 /** Counts for a node whose kubelet has never reported. */
 const STARTUP_GRACE_MS = 60_000
@@ -26,7 +26,7 @@ const KUBELET_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPress
 
 type NodeCondition = NonNullable<NonNullable<TrimmedNode['status']>['conditions']>[number]
 interface Heartbeat {
-  /** What we saw last, and since when, by our own clock: nodes' clocks are not believed. */
+  /** Holds what was seen last, and since when by our own clock, as nodes' clocks are not trusted. */
   seen: string
   sinceMs: number
 }
@@ -44,7 +44,7 @@ class NodeLifecycle implements Controller {
   readonly #pods: Informer<TrimmedPod>
   readonly #leases: Informer<Lease>
   readonly #heartbeats = new Map<string, Heartbeat>()
-  /** When the last node of a zone was cleared of its pods. */
+  /** Maps a zone to the time when its last node was cleared of its pods. */
   readonly #clearedAtMs = new Map<string, number>()
   /** Pods that were told, by the state they had then: our own write is seen a moment later. */
   readonly #told = new Map<string, string | undefined>()

@@ -92,7 +92,7 @@ const byImportance =
   ({ pod: a }: PodInfo, { pod: b }: PodInfo): number =>
     priorityOf(b) - priorityOf(a) || startOf(a, nowMs) - startOf(b, nowMs)
 
-/** What makes a candidate worse than another; the first that tells two apart decides. */
+/** The costs of a candidate; the first one that differs decides between two. */
 const costs: readonly ((candidate: Candidate, nowMs: number) => number)[] = [
   ({ violations }) => violations,
   ({ victims: [first] }) => priorityOf(first.pod),

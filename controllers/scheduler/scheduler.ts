@@ -296,7 +296,7 @@ class Scheduler implements Controller {
 const isOurs = ({ metadata, spec }: TrimmedPod): boolean =>
   !metadata.deletionTimestamp && (spec.schedulerName ?? NAME) === NAME && (spec.schedulingGates ?? []).length === 0
 
-/** What of a node decides whether pods fit: its heartbeats do not. */
+/** Returns what decides whether pods fit on a node, which heartbeats do not change. */
 const schedulingView = ({ metadata, spec, status }: TrimmedNode): string =>
   JSON.stringify([
     metadata.labels,

@@ -8,9 +8,9 @@ interface Waiting {
   /** Order of arrival. */
   number: number
   state: State
-  /** Why the last try failed. */
+  /** Says why the last try failed. */
   verdict?: string
-  /** Something has changed since the pod was taken. */
+  /** True if something has changed since the pod was taken. */
   isOutdated?: boolean
 }
 

@@ -8,7 +8,7 @@ import { balance, isBestEffort, leastAllocated } from './resource-scores.ts'
 
 type Candidate = NodeInfo & { node: TrimmedNode }
 
-/** One opinion about nodes: the higher, the better. Scaled to 0…100 over the candidates where `scaled` says how. */
+/** Scores nodes by one rule: the higher, the better. Scaled to 0…100 over the candidates where `scaled` says how. */
 interface Score {
   name: string
   weight: number

@@ -110,8 +110,8 @@ async function ensureEndpoints(
 }
 
 /**
- * What the Endpoints are to say, given what they say now. They are not mirrored: the server keeps the slice, too.
- * `present`: the addresses of all servers that are there; absent: those that the Endpoints name are kept.
+ * Returns the new Endpoints, given the present ones. They are not mirrored: the server keeps the slice, too. `present`:
+ * the addresses of all servers that are there; absent: those that the Endpoints name are kept.
  */
 function endpointsOf(
   known: Endpoints | undefined,

@@ -80,7 +80,7 @@ export async function claim<T extends Claimable>(
     if (metadata.deletionTimestamp) throw new Error(`${namespace}/${name} has just been deleted`)
   }
 
-  /** False if the object is gone, or another's. */
+  /** Resolves to false if the object is gone, or has another owner. */
   async function setOwner({ metadata }: T, ownerReferences: object[]): Promise<boolean> {
     const ref = { namespace: metadata.namespace, name: metadata.name ?? '' }
     const patch = { metadata: { uid: metadata.uid, ownerReferences } }

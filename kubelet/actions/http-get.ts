@@ -26,7 +26,7 @@ interface Answer {
   body: string
   location?: string
 }
-/** How a request goes: until the signal aborts, and in the node's network where the pod has one of its own. */
+/** Says how a request is sent: until the signal aborts, and in the node's network if the pod has its own. */
 interface Way {
   signal: AbortSignal
   network: NodeNetwork | undefined

@@ -17,7 +17,7 @@ export type Transport = 'udp' | 'tcp'
 /** The time for one resolver: two of them take less than the five seconds after which a program asks again. */
 const ANSWER_MS = 2_000
 const MAX_SERVERS = 2
-/** More questions than this at once fail, so that a flood costs no more sockets. */
+/** Limits the questions at once, so that a flood takes no more sockets; others fail. */
 const MAX_OUTSTANDING = 256
 
 /** Asks the resolvers of the machine, and tells when they do not answer. */

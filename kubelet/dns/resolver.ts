@@ -8,7 +8,7 @@ const REPLY = { noError: 0, malformed: 1, serverFailure: 2, noSuchName: 3, notIm
 const FLAG = { authoritative: 0x400, truncated: 0x200, recursionDesired: 0x100, recursionAvailable: 0x80 }
 /** Bits of the third byte that say what is asked for; a query has none of them. */
 const OPERATION = 0x78
-/** What a program takes by UDP, unless it says more; more than the second is not sent either. */
+/** A program takes this much by UDP unless it asks for more; the second is the most that is sent. */
 const SMALLEST = 512
 const LARGEST = 1_232
 /** An ExternalName may name another one; longer chains are taken for loops. */

@@ -54,7 +54,7 @@ function dialRefused(network: NodeNetwork, host: string, port: number): Promise<
   return refused && network.connect({ host: refused.podIP, port: refused.containerPort, timeoutMs: CONNECT_MS })
 }
 
-/** They are asked after those of Services, when the address of a pod stands in the place of a cluster IP. */
+/** Returns rules for nft that apply after those of Services, when a pod's address has replaced a cluster IP. */
 const rulesOf = (node: string, inside: readonly string[]): string => `add table ip kubestage-out
 delete table ip kubestage-out
 table ip kubestage-out {

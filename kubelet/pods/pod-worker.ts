@@ -33,7 +33,7 @@ export interface PodWorkerOptions {
 
 const RETRY_MS = 10_000
 const RESYNC_MS = 60_000
-/** Why a sync aborts; an error of its own each time would record where it was made. */
+/** The reason of an aborted sync. It is made once: each new error would record a stack. */
 const mustEnd = new Error('the pod has to end')
 /** Retries and resyncs are spread by up to half. */
 const SPREAD = 0.5

@@ -56,7 +56,7 @@ interface Rule {
   ports: readonly PolicyPort[]
   peers: readonly PodFacts[]
   blocks: readonly AddressSpan[]
-  /** It names no peers: all are meant. */
+  /** True if the rule names no peers, which means all. */
   isForAll: boolean
 }
 

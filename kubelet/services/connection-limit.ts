@@ -28,7 +28,7 @@ export const connectionRate = (table: number): { perSecond: number; burst: numbe
   burst: Math.max(1, Math.floor(table / 16)),
 })
 
-/** They are asked before the kernel keeps a connection, when a pod's address stands in the place of a cluster IP. */
+/** Returns rules for nft that apply before a connection is kept, when a pod's address has replaced a cluster IP. */
 const rulesOf = (limit: string): string => `add table ip kubestage-limit
 delete table ip kubestage-limit
 table ip kubestage-limit {

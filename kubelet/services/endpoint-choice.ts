@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import type { NetworkPlace } from '../runtime/network/node-network.ts'
 import type { ServicePort, Target } from './service-ports.ts'
 
-/** More clients than this are not remembered: those that came first are forgotten. */
+/** Limits the clients that are remembered; the first ones are forgotten. */
 const MAX_CLIENTS = 10_000
 
 interface Remembered {

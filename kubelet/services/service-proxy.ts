@@ -37,7 +37,7 @@ export interface ServiceProxyOptions {
 const DELAY_MS = 10
 /** Between two attempts to get by without {@link UserSpaceProxy}. */
 const RULES_AGAIN_MS = 60_000
-/** More Services are told of again. */
+/** Limits the Services that are remembered as reported; beyond it, all are reported again. */
 const MOST_TOLD = 1_000
 const USER_SPACE =
   'the kubelet itself passes on what goes to Services, which is slower: rules of the kernel need nft of the package nftables'

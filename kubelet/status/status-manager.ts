@@ -59,7 +59,7 @@ const RETRY_MS = 1_000
  * milliseconds.
  */
 const LAST_LOOK_MS = 100
-/** More than this many waiting writes means that the API server is away: then only the newest counts. */
+/** If more writes wait, the API server is away: then only the newest counts. */
 const MAX_QUEUE = 8
 /** Pods that are written at the same time. */
 const WRITERS = 8

@@ -14,7 +14,7 @@ export function memoryVolumeBytes(pod: Pod, { emptyDir }: Volume, allocatable: s
   return Math.min(quantityValue(allocatable), ...limits.filter((limit) => limit > 0))
 }
 
-/** Undefined unless each container has one, or the pod itself. Upstream: ResourceConfigForPod in pkg/kubelet/cm. */
+/** Returns undefined unless each container has one, or the pod. Upstream: ResourceConfigForPod in pkg/kubelet/cm. */
 function podMemoryLimit({ spec }: Pod): string | undefined {
   const own = spec.resources?.limits?.memory
   if (own !== undefined && !isZeroQuantity(own)) return own

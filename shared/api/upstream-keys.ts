@@ -25,7 +25,7 @@ const builtIn: Readonly<Record<string, string>> = {
   'storage.k8s.io': 'csidrivers csinodes csistoragecapacities storageclasses volumeattachments volumeattributesclasses',
 }
 
-/** Where upstream's name is not the plural. */
+/** Maps a resource to upstream's name in keys, where it is not the plural. */
 const special: Readonly<Record<string, string>> = {
   endpoints: 'services/endpoints',
   ingresses: 'ingress',

@@ -19,7 +19,7 @@ const certificateErrors: Record<string, string> = {
   CERT_NOT_YET_VALID: 'certificate has expired or is not yet valid',
 }
 
-/** What undici says of an answer. */
+/** Go's words for an answer that undici cannot read. */
 const brokenAnswer = 'net/http: HTTP/1.x transport connection broken'
 const answerErrors: Record<string, (message: string) => string> = {
   UND_ERR_SOCKET: (message) => (message === 'other side closed' ? 'EOF' : `${brokenAnswer}: ${message}`),
@@ -28,7 +28,7 @@ const answerErrors: Record<string, (message: string) => string> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: () => 'unexpected EOF',
 }
 
-/** What the peer says when it ends a handshake, by the number of its alert. */
+/** Maps the number of a TLS alert to what the peer says by it. */
 const alerts: Record<string, string> = {
   40: 'handshake failure',
   42: 'bad certificate',

@@ -41,7 +41,7 @@ export interface Reflector {
 const MIN_WATCH_SECONDS = 300
 /** A watch that ends sooner without an event is a failure: without a pause we would ask in a circle. */
 const SHORT_WATCH_MS = 1_000
-/** As client-go has it: a list of many objects is never whole in memory. */
+/** Lists are read in pages of client-go's size, so that one of many objects is never whole in memory. */
 const PAGE_SIZE = 500
 const RETRY = { initialMs: 50, maxMs: 10_000, jitter: 1 }
 

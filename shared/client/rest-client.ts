@@ -346,7 +346,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 const hasMetadata = (value: unknown): boolean => isObject(value) && isObject((value as KubeObject).metadata)
 
 const VERSION = '"resourceVersion":"'
-/** Undefined where the text has several: a label may have this name. In a string its quotes would be escaped. */
+/** Returns undefined if the text has several: a label may have this name. In a string its quotes would be escaped. */
 function onlyVersionIn(text: string): string | undefined {
   const at = text.indexOf(VERSION)
   if (at < 0 || text.includes(VERSION, at + 1)) return undefined

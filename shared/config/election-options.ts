@@ -1,7 +1,7 @@
 import { type OptionType, option, type Values } from './option.ts'
 import { duration, flag, subdomain } from './option-types.ts'
 
-/** Without a value the program decides. */
+/** The type of an option that the program decides if it has no value. */
 const perhaps: OptionType<boolean | undefined> = {
   ...flag,
   show: (value) => (value === undefined ? undefined : String(value)),

@@ -2,7 +2,7 @@ import { constants, createDeflate } from 'node:zlib'
 import { headerDictionary } from './dictionary.ts'
 import { numbers } from './frames.ts'
 
-/** How a flush ends. */
+/** A flush ends with these bytes. */
 const flushed = Buffer.of(0x00, 0x00, 0xff, 0xff)
 const text = (word: string): Buffer => Buffer.concat([numbers(Buffer.byteLength(word)), Buffer.from(word)])
 

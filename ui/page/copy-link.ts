@@ -2,7 +2,7 @@ import { h, type JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { type Address, hashOf } from './address.ts'
 
-/** How long the button reports its result. */
+/** The button reports its result for this long. */
 const saidMs = 2_000
 
 /** Copies an address that opens the same view. */

@@ -75,7 +75,7 @@ export function blames(story: Story): Blame[] {
 
 interface EndedPod {
   pod: PodStory
-  /** When the pod may have stopped answering. */
+  /** The time from which on the pod may not have answered. */
   startMs: number
 }
 
@@ -108,7 +108,7 @@ function unavailableMs(pod: PodStory): number | undefined {
 
 const sleepHook = 'Add a preStop hook that waits, such as sleep: {seconds: 5}, so that it serves until clients know.'
 
-/** How long proxies and clients may still send to an address that was removed. */
+/** Proxies and clients may send to a removed address for this long. */
 const newsMs = 5_000
 
 const hasHook = (death: Death | undefined): boolean =>

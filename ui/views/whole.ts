@@ -2,9 +2,9 @@ import type { PodStory } from '../story/model.ts'
 import type { Story } from '../story/story.ts'
 import type { TimeWindow } from './time-axis.ts'
 
-/** How much is shown of objects that existed before the record began. */
+/** Objects that existed before the record began are shown from this much earlier. */
 const beforeMs = 5_000
-/** How far back ends are shown of pods that are known only from a Termination. */
+/** The ends of pods that are known only from a Termination are shown from this much earlier. */
 const endsBeforeMs = 15 * 60_000
 
 /** Returns the time from the first to the last moment of a story, and a little more. */

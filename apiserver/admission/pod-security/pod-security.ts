@@ -78,7 +78,7 @@ function violationsOf(level: string, pod: PodLike): string | undefined {
 type TemplateOf = (object: KubeObject) => PodTemplateSpec | undefined
 const ofSpec: TemplateOf = ({ spec }) => (spec as { template?: PodTemplateSpec } | undefined)?.template
 
-/** Where a kind keeps the pods that it makes. */
+/** Maps a kind to the template of the pods that it makes. */
 const templates: Readonly<Record<string, TemplateOf>> = {
   cronjobs: ({ spec }) => ofSpec((spec as { jobTemplate?: KubeObject }).jobTemplate ?? ({} as KubeObject)),
   daemonsets: ofSpec,

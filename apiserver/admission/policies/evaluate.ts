@@ -88,7 +88,7 @@ function annotate(
   return { annotations, errors }
 }
 
-/** That of messageExpression if it is one line of text, else the message, else the expression. */
+/** Returns what messageExpression says if it is one line of text, else the message, else the expression. */
 function messageOf(
   { expression, message, messageExpression }: Validation,
   scope: Scope,

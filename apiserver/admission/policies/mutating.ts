@@ -27,14 +27,14 @@ export interface MutatingPolicyContext extends MatchContext, ParamContext, Shown
   candidates: Candidates<BoundMutatingPolicy>
 }
 
-/** One policy with one binding and one set of params. */
+/** Runs one policy with one binding and one set of params. */
 interface Invocation {
   policy: MutatingAdmissionPolicy
   binding: MutatingAdmissionPolicyBinding
   matched: ResourceDefinition
   params: KubeObject | null
 }
-/** Why a policy refuses a request. */
+/** Says why a policy refuses a request. */
 interface Refusal {
   policy: MutatingAdmissionPolicy
   binding?: MutatingAdmissionPolicyBinding

@@ -27,7 +27,7 @@ export interface PoliciesContext {
   applyDefaults(definition: ResourceDefinition, object: KubeObject): void
 }
 
-/** Where no rules say which. */
+/** Matches every request; it stands for rules that are not given. */
 const everything: Rule[] = [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*'] }]
 
 const byName = (one: KubeObject, other: KubeObject): number =>

@@ -83,7 +83,7 @@ function kindsOf({ matchConstraints }: CheckedPolicy['spec'], kinds: readonly Ch
   return [...found.keys()].sort().map((name) => found.get(name)!)
 }
 
-/** Undefined: the kind has no schema. */
+/** Returns undefined if the kind has no schema. */
 function typeOf(kind: Omit<CheckedKind, 'plural'>, { customSchema }: KnownKinds): CelType | undefined {
   const custom = customSchema(kind)
   const schema = custom ? withMetadata(custom) : builtInSchema(kind)
@@ -92,7 +92,7 @@ function typeOf(kind: Omit<CheckedKind, 'plural'>, { customSchema }: KnownKinds)
 
 const OBJECT_META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
 const TEXT: JSONSchemaProps = { type: 'string' }
-/** What a server publishes for custom kinds: the metadata is that of every object. */
+/** Completes the schema of a custom kind as a server publishes it: with the metadata of every object. */
 const withMetadata = (schema: JSONSchemaProps): JSONSchemaProps => ({
   ...schema,
   properties: {

@@ -57,7 +57,7 @@ async function askAll(
   if (first) throw denial(attributes, first)
 }
 
-/** What ends the request; what only warns has been told. */
+/** Resolves to what ends the request. Warnings have been sent by then. */
 async function ask(
   context: PolicyContext,
   attributes: AdmissionAttributes,

@@ -49,7 +49,7 @@ const conditionsWithin =
     return allHold(hook.matchConditions ?? [], variables, celSteps)
   }
 
-/** What the configurations of a kind register. */
+/** Returns the webhooks that the configurations of a kind register. */
 function candidatesOf({ follow, catalog }: WebhooksContext, plural: string) {
   const { objects, version } = follow(plural)
   return new Candidates({

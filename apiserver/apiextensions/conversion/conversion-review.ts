@@ -83,7 +83,7 @@ function identityProblem(original: KubeObject, converted: KubeObject): string | 
   return undefined
 }
 
-/** Only labels and annotations are a webhook's to change. */
+/** Takes labels and annotations from the webhook's answer; it may change nothing else of the metadata. */
 function metadataOf({ metadata }: KubeObject, { metadata: converted }: KubeObject): KubeObject['metadata'] {
   return { ...metadata, labels: converted.labels, annotations: converted.annotations }
 }

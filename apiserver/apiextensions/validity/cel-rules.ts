@@ -50,7 +50,7 @@ function children({ schema, path, uncorrelatable, size, most: above }: Place): P
     ...(items === undefined ? [] : [{ ...place(items, '.items', size?.items), uncorrelatable: inItems }]),
   ]
 }
-/** How many values of its parts a value of the schema has; undefined: nothing bounds it. */
+/** Returns how many parts a value of the schema has at most; undefined if nothing bounds them. */
 function elementsOf({ type, maxItems, maxProperties, additionalProperties }: JSONSchemaProps): number | undefined {
   const bound =
     type === 'array' ? maxItems : type === 'object' && additionalProperties !== undefined ? maxProperties : 1
@@ -168,7 +168,7 @@ function costErrors(
 const hasNoType =
   'internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations'
 
-/** Whether any of the sorted texts begins with the prefix: the first that is not before it would. */
+/** Returns whether any of the sorted texts begins with the prefix: the first one that does not sort before it would. */
 function hasPrefix(sorted: readonly string[], prefix: string): boolean {
   let [from, to] = [0, sorted.length]
   while (from < to) {

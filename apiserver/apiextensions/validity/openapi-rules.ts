@@ -4,7 +4,7 @@ import type { FieldError } from '../../validation/field-errors.ts'
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string']
 
-/** Why defaults are forbidden where the walk stands; undefined: they are allowed. */
+/** Says why defaults are forbidden at the place of the walk; undefined if they are allowed. */
 interface Walk {
   root: boolean
   defaultsForbidden?: string

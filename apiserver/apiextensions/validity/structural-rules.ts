@@ -136,7 +136,7 @@ function valueValidations(schema: JSONSchemaProps, level: Level, path: string, e
   ]
 }
 
-/** What may not stand inside of anyOf, allOf, oneOf and not, and how upstream words it. */
+/** Maps each field that anyOf, allOf, oneOf and not may not have to upstream's words for it. */
 const OUTSIDE_ONLY: [keyof JSONSchemaProps, string][] = [
   ['type', 'must be empty to be structural'],
   ['additionalProperties', 'must be undefined to be structural'],

@@ -37,10 +37,10 @@ function coversResource(own: readonly string[], resource: string): boolean {
   return own.includes('*') || own.includes(resource) || (subresource !== undefined && own.includes(`*/${subresource}`))
 }
 
-/** More are refused: three lists of a thousand values each are a billion permissions. */
+/** A role with more permissions is refused: three lists of a thousand values each are a billion. */
 const maxPermissions = 100_000
 
-/** How many rules `breakdown` makes of one. */
+/** Returns how many rules `breakdown` makes of one. */
 const permissionsIn = ({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): number =>
   verbs.length * (count(apiGroups) * count(resources) * Math.max(1, count(resourceNames)) + count(nonResourceURLs))
 

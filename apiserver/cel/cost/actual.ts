@@ -1,5 +1,5 @@
 /**
- * What a call costs while it runs, before it runs. Upstream: k8s.io/apiserver/pkg/cel/library/cost.go and cel-go's
+ * Says what a call costs by its values, before it runs. Upstream: k8s.io/apiserver/pkg/cel/library/cost.go and cel-go's
  * interpreter/runtimecost.go, ext/lists.go and ext/sets.go. What upstream makes or reads without counting it costs
  * extra here, so that no evaluation takes all memory or time: long results, and strings that a call reads for nothing.
  */

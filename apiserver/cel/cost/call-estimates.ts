@@ -1,5 +1,5 @@
 /**
- * What one call costs at most, and how large its result is. Upstream: EstimateCallCost of
+ * Estimates what a call costs at most, and how large its result is. Upstream: EstimateCallCost of
  * k8s.io/apiserver/pkg/cel/library/cost.go, functionCost of cel-go's checker/cost.go, ext/lists.go and ext/sets.go.
  */
 

@@ -24,7 +24,7 @@ import type { Operand, Path, Surroundings } from './estimated-call.ts'
 import { add, fixed, MAX, type Size, times, UNKNOWN, union } from './ranges.ts'
 import { KEY, type SchemaSize } from './schema-size.ts'
 
-/** What the items of a list, or the keys and values of a map, may measure. */
+/** Bounds the items of a list, or the keys and values of a map. */
 interface EntrySize {
   list: boolean
   key: Size
@@ -128,7 +128,7 @@ class Estimator implements Surroundings {
     return add(sum, most)
   }
 
-  /** An item of a list or a map is what the schema says of it. */
+  /** Returns the size that the schema declares for an item of a list or a map. */
   #indexed(expr: Call, kind: string | undefined, size: Size | undefined): Size | undefined {
     if (expr.name !== '_[_]' || (kind !== 'list' && kind !== 'map')) return size
     const [container] = expr.args
@@ -250,7 +250,7 @@ class Estimator implements Surroundings {
     if (entry !== undefined) this.#entries.set(to, entry)
   }
 
-  /** What the schema says of the value at a path; whatever the path begins with is the value of the schema. */
+  /** Returns the declared size of the value at a path, whose first step is the schema's value, whatever its name. */
   declaredSize(path: Path): Size | undefined {
     if (path.length === 0) return undefined
     let at: SchemaSize | undefined = this.#schema

@@ -1,6 +1,6 @@
 /**
- * How large values of a schema can be: by its own bounds, or by what a request of 3 MiB can hold.
- * Upstream: k8s.io/apiserver/pkg/cel/common/schemas.go.
+ * Computes how large values of a schema can be: by its own bounds, or by what a request of 3 MiB can hold. Upstream:
+ * k8s.io/apiserver/pkg/cel/common/schemas.go.
  */
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, ownProperty } from '../../schema/json-schema.ts'
 import { escapeName } from '../escape.ts'

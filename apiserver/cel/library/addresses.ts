@@ -110,7 +110,7 @@ function network(range: string): Cidr {
   return known
 }
 
-/** Whether it is an IPv4 address written as one of IPv6. */
+/** Returns whether a text is an IPv4 address that is written as one of IPv6. */
 const isMapped = (text: string): boolean => /^(?:::|0{1,4}:(?:0{1,4}:){4})ffff:/i.test(text)
 const notParsed = (text: string): string => `ParseAddr(${JSON.stringify(text)}): unable to parse IP`
 function prefixProblem(text: string): string {

@@ -33,7 +33,7 @@ export interface Subject {
   serviceAccount(namespace: string, name: string): Subject
 }
 
-/** Nothing of these values can be seen but by their functions. */
+/** A value whose content only its functions show. */
 abstract class AuthorizationValue extends OpaqueValue {
   equals(): boolean {
     throw noSuchOverload()

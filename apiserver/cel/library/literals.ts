@@ -10,7 +10,7 @@ import { formatProblem } from './format.ts'
 /** No budget pays for what a definition compiles: that is in proportion to its text. */
 const LIGHT = 2_000
 const LIGHT_PER_CHARACTER = 12
-/** What is wrong with a pattern; a heavy one is compiled, and paid, when the expression runs. */
+/** Says what is wrong with a pattern. An expensive one is compiled, and paid, when the expression runs. */
 const literalPatternError = (pattern: string): string | undefined =>
   patternWeight(pattern) <= LIGHT + LIGHT_PER_CHARACTER * pattern.length ? patternError(pattern) : undefined
 
@@ -92,7 +92,7 @@ function constantProblem(call: Call): string | undefined {
     return literalPatternError(argument.value)
   return CONVERSIONS.has(call.name) && call.target === undefined ? conversionProblem(call) : undefined
 }
-/** What the conversion of a literal says; undefined: it succeeds. */
+/** Returns the error of a literal's conversion; undefined if it succeeds. */
 function conversionProblem(call: Call): string | undefined {
   try {
     compileProgram(call)({})

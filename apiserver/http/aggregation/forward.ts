@@ -97,7 +97,7 @@ interface ForwardingOptions {
 /** Connections that the server closes while they wait for a request end the request that comes just then. */
 const closedMeanwhile = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 
-/** One request on its way to another server. */
+/** Forwards one request to another server. */
 class Forwarding {
   readonly #options: ForwardingOptions
   #answer: PassedAnswer | undefined

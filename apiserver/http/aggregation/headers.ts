@@ -6,7 +6,7 @@ import type { Exchange } from '../exchange.ts'
 const ofOneHop =
   /^(:.*|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|expect|content-length)$/
 const credentials = /^(authorization|impersonate-.*)$/
-/** Which pages may read an answer is this server's to say. Upstream: corsRemovingTransport. */
+/** This server alone decides which web pages may read an answer. Upstream: corsRemovingTransport. */
 const ofCors = /^access-control-/
 
 /** Returns the headers that a request has when it is forwarded. This server names the user. */

@@ -184,7 +184,7 @@ function readStrategicMergePatch(patch: unknown, { schema }: Source): ReadPatch 
 
 const mergePatch = 'application/merge-patch+json'
 const strategicPatch = 'application/strategic-merge-patch+json'
-/** How an error of the decoder begins. */
+/** Returns the beginning of a decoder's error. */
 const decoding = (type: string): string => (type === strategicPatch ? '' : 'error decoding patch: ')
 
 function assertObject(patch: unknown, type: string): void {

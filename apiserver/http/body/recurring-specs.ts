@@ -8,7 +8,7 @@ import { frozenOf, noteComplete } from '../../values/recurring.ts'
 const beforeSpec = '"spec":'
 /** Stands in a text for a spec that is known. No client can guess it. */
 const mark = randomUUID()
-/** What precedes a spec: longer texts are read as a whole. */
+/** Limits the text before a spec; longer texts are read as a whole. */
 const maxRest = 4_000
 /** Two bytes may make a value, and a value may count as several. */
 const valuesOfByte = 3

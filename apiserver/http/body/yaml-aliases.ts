@@ -1,6 +1,6 @@
 import { BodyValues } from '../../validation/body-values.ts'
 
-/** How much of a document may be repetition, as Go's YAML reader has it: little of a large one. */
+/** Limits how much of a document may be repetition, as Go's YAML reader does: little of a large one. */
 const alwaysFine = 400_000
 const largestShare = 0.99
 

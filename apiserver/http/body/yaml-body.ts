@@ -102,7 +102,7 @@ function openBracket(text: string): { line: number; closing: string } | undefine
   return open.at(-1)
 }
 
-/** Where the text in quotes that begins at `start` has its closing one; -1 when nowhere. */
+/** Returns the place of the quote that closes the one at `start`; -1 if there is none. */
 function endOfQuoted(text: string, start: number): number {
   const quote = text[start]!
   if (quote === "'") return text.indexOf(quote, start + 1)

@@ -24,7 +24,7 @@ type Definitions = readonly ResourceDefinition[]
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 const byPlural = (a: ResourceDefinition, b: ResourceDefinition): number => byText(a.plural, b.plural)
 
-/** Which group comes first decides whose short name wins. Upstream: kube-aggregator's SortedByGroupAndVersion. */
+/** Orders groups: the first one's short name wins. Upstream: kube-aggregator's SortedByGroupAndVersion. */
 function groupsOf(discovered: Discovered): string[] {
   const ranks = new Map<string, number>()
   for (const { group, groupPriorityMinimum } of rankedVersions(discovered))

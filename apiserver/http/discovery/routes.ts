@@ -56,7 +56,7 @@ class Documents {
   }
 }
 
-/** Whether the client wants the aggregated form: the first shape in its Accept header that we know. */
+/** Returns whether the client wants the aggregated form: the first known shape in its Accept header decides. */
 function wantsAggregated(accept: string | undefined, which: 'core' | 'named'): boolean {
   if (!accept) return false
   const ranges = rangesOf(accept, which)
@@ -77,7 +77,7 @@ function rangesOf(accept: string, which: 'core' | 'named'): MediaRange[] {
   return ranges
 }
 
-/** How a document that has no other shape is wanted; refuses clients that accept other shapes only. */
+/** Returns the encoding of a document that has one shape. Throws for clients that accept other shapes only. */
 function plainForm(accept: string | undefined, which: 'core' | 'named'): Negotiated {
   if (!accept) return { encoding: 'json' }
   const ranges = rangesOf(accept, which)

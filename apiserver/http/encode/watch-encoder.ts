@@ -14,7 +14,7 @@ import { type IncludeObject, tableOf } from './table.ts'
 type Bookmark = Extract<WatchRecord, { type: 'BOOKMARK' }>
 type Change = Exclude<WatchRecord, Bookmark>
 
-/** What a stream of events looks like: one line of JSON each, many in one buffer. */
+/** Encodes events for a stream: one line of JSON each, many in one buffer. */
 function linesOf(
   lineOf: { change(record: Change): string; bookmark(record: Bookmark): string },
   id?: string,

@@ -24,7 +24,7 @@ export interface FlowControlOptions {
 
 /** A request that was queued this long gets 429. */
 const maxWaitMs = 15_000
-/** What has changed about schemas and levels is seen after this. */
+/** Limits how long a change of schemas and levels stays unseen. */
 const refreshMs = 1_000
 const group = 'flowcontrol.apiserver.k8s.io'
 

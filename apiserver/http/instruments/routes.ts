@@ -9,7 +9,7 @@ import type { HandlesByMethod, PathHandle, PathRoutes } from '../routing/paths.t
 import { filterOf, operationsOf } from './operations.ts'
 import type { Operation } from './wanted.ts'
 
-/** What a handler answers when it has answered by itself. */
+/** A handler returns this if it has answered by itself. */
 const hasAnswered = Symbol('answered')
 const maxSnapshotBytes = 1024 * 1024 * 1024
 /** A client that leaves more of its watch on the journal unread is disconnected. */
@@ -71,7 +71,7 @@ const answersItself =
     return hasAnswered
   }
 
-/** What each server has for itself, and what several cannot do together. */
+/** Maps the paths of what each server has for itself to its name. Several servers cannot do it together. */
 const own: Readonly<Record<string, string>> = {
   '/journal': 'a journal',
   '/faults': 'faults',
@@ -135,7 +135,7 @@ function handlesOf(api: ApiContext, path: string, methods: Readonly<Record<strin
   return Object.fromEntries(Object.entries(methods).map(([method, one]) => [method, handle(method, one)]))
 }
 
-/** One JSON line for each entry when it begins and when it is over; goes on until the client leaves. */
+/** Streams one JSON line for each entry when it begins and when it ends, until the client leaves. */
 async function followJournal(api: ApiContext, exchange: Exchange): Promise<typeof hasAnswered> {
   const { journal, shared } = api.instruments
   const filter = filterOf(exchange.info.query)

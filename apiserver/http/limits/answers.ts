@@ -18,7 +18,7 @@ type AnswerLimits = Pick<
   'maxRequestsPerConnection' | 'maxUnreadBytesPerConnection' | 'maxUnreadBytes' | 'unreadTimeout'
 >
 
-/** What one connection has under way. */
+/** Holds what one connection has under way. */
 interface Load {
   /** The weight of requests whose handler runs, and of answers that wait for their client. */
   weight: number

@@ -22,7 +22,7 @@ export interface WatchdogOptions {
   heapUse?(): number
 }
 
-/** From here on it is a hold: no other request was served in this time. */
+/** A turn of the event loop this long counts as a hold: no other request was served in this time. */
 const holdMs = 1_000
 const tickMs = 250
 /** Nothing is looked at after so long without a request. */

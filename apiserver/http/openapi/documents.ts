@@ -125,7 +125,7 @@ export function schemasOf(operations: readonly Operation[], definitions: Definit
   if (own.size > 0) for (const name of ['ObjectMeta', 'ListMeta']) named.add(`${META}.${name}`)
   return { ...documentedSchemas(named), ...Object.fromEntries(own) }
 }
-/** What a custom resource's type, or that of its lists, is called by clients. */
+/** Returns the extensions by which clients find the kind of a custom resource's type, or of its lists. */
 function ofKind(definition: ResourceDefinition, kind: string): object {
   const { group, version, selectableFields = {} } = definition
   const fields = Object.keys(selectableFields).map((fieldPath) => ({ fieldPath }))

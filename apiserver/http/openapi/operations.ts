@@ -236,7 +236,7 @@ class PathOperations {
     }
   }
 
-  /** What is handed on to a kubelet, a pod or a service: any method where it is a proxy. */
+  /** Describes what is handed on to a kubelet, a pod or a service: any method where it is a proxy. */
   #connect(path: string, name: string, type: GroupVersionKind): void {
     const isProxy = type.kind.endsWith('ProxyOptions')
     const methods: Method[] = isProxy ? ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] : ['get', 'post']

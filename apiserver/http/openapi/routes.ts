@@ -32,7 +32,7 @@ class OpenApiDocuments {
   readonly #catalog: Catalog
   readonly #aggregation: Aggregation
   readonly #forward: Forward
-  /** As bytes: clients that read slowly share them. */
+  /** Holds the documents as bytes, which clients that read slowly share. */
   readonly #documents = new Map<string, Buffer>()
   #generation = -1
   #v2Protobuf: Buffer | undefined

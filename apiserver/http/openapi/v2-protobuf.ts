@@ -2,7 +2,7 @@
 import { parseAccept } from '../encode/negotiation.ts'
 
 export const openapiV2ProtobufType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
-/** What clients ask for, although no media type can have an `@`: an answer that says so is not understood. */
+/** Clients ask by these names, although no media type can have an `@`. They do not understand it in an answer. */
 const askedAs = [openapiV2ProtobufType, 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf']
 
 /** client-go's discovery, and kubectl to 1.28, take the document in no other form. */

@@ -1,6 +1,6 @@
 import type { OpenApiSchema } from '../../../openapi/schemas.ts'
 
-/** What Swagger has no words for. */
+/** Swagger has no words for these fields. */
 const UNKNOWN = ['allOf', 'anyOf', 'oneOf', 'not', 'nullable', 'default'] as const
 type Published = OpenApiSchema & { [key in (typeof UNKNOWN)[number]]?: unknown } & { required?: string[] }
 

@@ -122,7 +122,7 @@ export function registerPlugins(app: FastifyInstance, { api, plugins, client }: 
   }
 }
 
-/** Its second form, which Fastify's types do not have. */
+/** The second form of `after`, which Fastify's types do not have. */
 type After = (error: Error | null, done: (error: Error | null) => void) => void
 
 /** Fastify's plugins in both their forms. */
@@ -133,7 +133,7 @@ async function loaded(plugin: ClusterPlugin, app: FastifyInstance): Promise<void
   await returned
 }
 
-/** What a plugin registers. Without a promise, what it throws at once would reach nothing but the process. */
+/** Wraps what a plugin registers in a promise: without it, what the plugin throws at once would end the process. */
 function contained(plugin: unknown): unknown {
   if (typeof plugin !== 'function' || plugin.constructor.name === 'AsyncFunction') return plugin
   const call = (...given: unknown[]): unknown => {
@@ -173,9 +173,7 @@ const routeKey = (method: string, url: string): string =>
 
 const isPattern = (segment: string): boolean => /[:*]/.test(segment)
 
-/**
- * Whether Kubernetes' own API has the path: its kinds are looked up for each request, and have no routes of their own.
- */
+/** Returns whether Kubernetes' own API has the path: its kinds are looked up for each request, and have no routes. */
 function isTaken(url: string, { catalog }: ApiContext): boolean {
   const { target } = parseRequestInfo('GET', url)
   if (!target) return false

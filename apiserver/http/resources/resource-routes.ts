@@ -118,7 +118,7 @@ function definitionOf({ catalog }: ApiContext, target: ResourceTarget): Resource
   return definition && isShaped(definition, target) ? definition : undefined
 }
 
-/** Whether a path with or without namespace fits the resource. */
+/** Returns whether a path with or without namespace fits the resource. */
 function isShaped(
   { namespaced, verbs }: ResourceDefinition,
   { namespace, emptyNamespace = false, name, subresource, rest, watchPrefix }: ResourceTarget,

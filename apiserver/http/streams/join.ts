@@ -60,8 +60,8 @@ function passOn(refusal: Refusal, exchange: Exchange): void {
 }
 
 /**
- * What one side says, the other hears; and neither outlives the other. Chunk by chunk: written together they would
- * become one TLS record, and clients that poll their connection (Python's) would not see the second message in it.
+ * Passes on what one side writes, and ends each side with the other. Chunks that were written together would become one
+ * TLS record, and clients that poll their connection (Python's) would not see the second message in it.
  */
 function tie(from: Duplex, to: Duplex): void {
   from.on('error', () => from.destroy())

@@ -4,7 +4,7 @@ import type { Upgrade } from '../../../shared/http/upgrades.ts'
 import type { Exchange } from '../exchange.ts'
 import { acceptWebSocket } from './accept-websocket.ts'
 
-/** How a subprotocol carries bytes. Upstream: k8s.io/streaming/pkg/httpstream/wsstream/stream.go. */
+/** Maps a subprotocol to its form of bytes. Upstream: k8s.io/streaming/pkg/httpstream/wsstream/stream.go. */
 const encodings: ReadonlyMap<string, 'binary' | 'base64'> = new Map([
   ['binary.k8s.io', 'binary'],
   ['base64.binary.k8s.io', 'base64'],

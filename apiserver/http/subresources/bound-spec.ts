@@ -1,7 +1,7 @@
 import type { PodSpec } from '../../../shared/api/types.ts'
 import { frozenWith, knownJson } from '../../values/recurring.ts'
 
-/** More, and all are forgotten: they are the specs of some templates on some hundred nodes. */
+/** Beyond this number, all are forgotten: they are the specs of some templates on some hundred nodes. */
 const maxBound = 1024
 let bound = new WeakMap<PodSpec, Map<string, PodSpec>>()
 let count = 0

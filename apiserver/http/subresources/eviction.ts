@@ -21,7 +21,7 @@ import { admitUnstored } from './admit.ts'
 import { budgetOf, mayGoUnready, needsNoBudget, spend } from './disruption-budget.ts'
 
 const eviction = { group: 'policy', version: 'v1', kind: 'Eviction', schema: 'io.k8s.api.policy.v1.Eviction' }
-/** Why a pod goes, when an eviction does not say. */
+/** The reason of an eviction that gives none. */
 const defaultReason = reasonFor('Pod', 'evicted')
 const unsafe = 'ignoreStoreReadErrorWithClusterBreakingPotential'
 

@@ -13,7 +13,7 @@ import { admitConnect } from './admit.ts'
 
 type Locate = (api: ApiContext, target: ProxyTarget, exchange: ResourceExchange) => Backend
 
-/** What stands where the name of an object usually does: `name`, `name:port` or `scheme:name:port`. */
+/** The target that stands in the place of an object's name: `name`, `name:port` or `scheme:name:port`. */
 interface ProxyTarget {
   scheme: 'http' | 'https'
   name: string

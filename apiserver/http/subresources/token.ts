@@ -44,7 +44,7 @@ const definition: ResourceDefinition = {
 const defaultSeconds = 3600
 const minSeconds = 600
 const maxSeconds = 2 ** 32
-/** What pods ask for; their tokens live for a year, so that programs which never read them again have time to learn. */
+/** Pods ask for this time. Their tokens live for a year, so that programs that never read them again keep working. */
 const podSeconds = 3607
 const extendedSeconds = 365 * 24 * 3600
 

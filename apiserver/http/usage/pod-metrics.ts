@@ -20,7 +20,7 @@ export interface PodSources {
   nowMs: number
 }
 
-/** What was set stands for a moment: nothing older is in it. */
+/** The window of usage that was set: nothing older is in it. */
 const setWindowMs = 1_000
 
 /**
@@ -89,7 +89,7 @@ function setUsageOf(pod: Pod, owners: readonly Owner[]): SetValues {
   return Object.assign({}, ...settings.toReversed())
 }
 
-/** Its pods are counted only where they have a load to share. */
+/** Returns the set load of an owner; its pods are counted only if they share it. */
 function loadOf(owner: Owner): SetValues {
   const load = owner.metadata.annotations?.[LOAD_ANNOTATION]
   return load === undefined ? {} : valuesOf(parseSetUsage(load), Math.max(1, owner.runningPods))

@@ -130,7 +130,7 @@ function validateSelectors({ spec: { resourceAttributes = {} } }: AccessReview, 
   }
 }
 
-/** Only who wrote which field may stand there, and that comes from the server. */
+/** Refuses all metadata but managedFields, which the server itself sets. */
 function validateMetadata(metadata: ObjectMeta, detail: string, errors: FieldErrors): void {
   const { managedFields: _, ...rest } = metadata
   if (Object.values(rest).some((value) => value !== undefined)) errors.push(invalid('metadata', metadata, detail))

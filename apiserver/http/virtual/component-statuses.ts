@@ -5,7 +5,7 @@ import type { Handler } from '../handler.ts'
 import { parseListOptions } from '../options/list-options.ts'
 import { sendVirtual, sendVirtualList } from './virtual-answers.ts'
 
-/** What a control plane consists of. Here it is one process: if it answers, all of it is well. */
+/** The parts of a control plane. Here they are one process: if it answers, all of them are healthy. */
 const components = ['scheduler', 'controller-manager', 'etcd-0']
 
 const statusOf = (name: string): KubeObject => ({

@@ -9,7 +9,7 @@ import { selfSubjectReview } from './self-subject-review.ts'
 import { selfSubjectRulesReview } from './self-subject-rules-review.ts'
 import { tokenReview } from './token-review.ts'
 
-/** How resources that are not stored are answered, by `<group>/<plural>`. */
+/** Maps `<group>/<plural>` of resources that are not stored to their handlers. */
 const handlers: Readonly<Record<string, Partial<Record<Verb, Handler>>>> = {
   '/bindings': { create: writing(createPodBinding) },
   '/componentstatuses': { get: getComponentStatus, list: listComponentStatuses },

@@ -23,7 +23,7 @@ export function compare(type: Type, before: JsonMap, after: JsonMap): Comparison
   return { added: node.added ?? noFields, modified: node.modified ?? noFields, removed: node.removed ?? noFields }
 }
 
-/** What changed below and at a value both sides have. */
+/** Returns what changed at and below a value that both sides have. */
 function compareValues(type: Type, before: unknown, after: unknown): Node | undefined {
   if (equals(before, after)) return undefined
   const node: Node = {}

@@ -3,7 +3,7 @@ import { type FieldsV1, isEmpty } from './fields.ts'
 import { formOf } from './form.ts'
 import type { ListType, MapType, Type } from './schema.ts'
 
-/** What a value's set of fields depends on: which keys and items there are, and nothing of what they say. */
+/** Holds all that the set of a value's fields depends on: its keys and items, not what they say. */
 type Shape =
   | { kind: 'any' | 'scalar' | 'unset' | 'null' | 'atomic list' | 'atomic map' }
   /** Where Go's zero value of the parent holds something, being that is a difference. */

@@ -4,7 +4,7 @@ import { mergeOrder } from './merge-order.ts'
 import { itemElement } from './path-element.ts'
 import type { ListType, MapType, Type } from './schema.ts'
 
-/** What becomes of a live value that is not changed. */
+/** Returns what becomes of a live value that is not changed. */
 type Keep = (value: unknown) => unknown
 const shared: Keep = (value) => value
 

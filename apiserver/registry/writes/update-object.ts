@@ -112,7 +112,10 @@ export async function updateObject(
   }
 }
 
-/** What is written through other subresources takes parts of the spec. A binding is not decoded. */
+/**
+ * Returns what copies the old object. Writes through other subresources take parts of the spec; a binding is not
+ * decoded.
+ */
 function copierOf({ definition: { schema }, subresource }: ObjectScope, old: KubeObject): CopyCurrent {
   const mayShare = subresource === undefined || subresource === 'status' || subresource === 'binding'
   const mayStay = (value: unknown): boolean =>

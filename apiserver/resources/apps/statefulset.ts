@@ -77,7 +77,7 @@ export const statefulset = resource<StatefulSet>({
 
 const LASTING =
   "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
-/** What an update may not change. */
+/** Returns the part of the spec that an update may not change. */
 const lastingPart = (spec: Spec): Partial<Spec> => ({
   ...spec,
   replicas: undefined,

@@ -41,7 +41,7 @@ export const limitrange = plain<LimitRange>({
   example: { metadata: { name: 'small' }, spec: { limits: [{ type: 'Container', max: { cpu: '1' } }] } },
 })
 
-/** What a container may have at most is what it gets; what it gets, or must have at least, is what it asks for. */
+/** Completes a limit: `default` is `max` where it is absent, and `defaultRequest` is `default`, or else `min`. */
 function defaultContainerLimit(limit: Limit): void {
   const filled = (given: Amounts | undefined, from: Amounts | undefined) => ({ ...from, ...given })
   const orUnset = (amounts: Amounts) => (Object.keys(amounts).length > 0 ? amounts : undefined)

@@ -67,7 +67,7 @@ const isStandardQuota = (name: string): boolean =>
   (name !== 'storage' && known.has(name)) || name.startsWith('requests.hugepages-') || name.startsWith('hugepages-')
 
 const compute = new Set(['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory'])
-/** Which amounts may be counted for some objects only, and for which. */
+/** Maps each scope to the amounts that may be counted for its objects alone. */
 const scopes: Record<string, (name: string) => boolean> = {
   Terminating: (name) => name === 'pods' || compute.has(name),
   NotTerminating: (name) => name === 'pods' || compute.has(name),
@@ -141,7 +141,7 @@ function validateScopeSelector({ hard = {}, scopeSelector, scopes: given = [] }:
       errors.push(invalid(at, given, 'conflicting scopes'))
 }
 
-/** More may be requested than limits allow. */
+/** Warns if more may be requested than limits allow. */
 function warnings(hard: Readonly<Record<string, string>>): string[] {
   return ['cpu', 'memory', 'storage', 'ephemeral-storage'].flatMap((resource) => {
     const long = `requests.${resource}`

@@ -81,7 +81,7 @@ export const termination = resource<Termination>({
   },
 })
 
-/** What took the pod out of its services: only steps after the first request for its end count. */
+/** Returns the step that took the pod out of its Services: only those after the first request for its end count. */
 function endpointStep(
   { requests, startTime }: Termination,
   removal: { atMs: number; from: string } | undefined,

@@ -131,7 +131,7 @@ function validateRule({ host, http }: Rule, at: string, errors: FieldErrors): vo
 const pathTypes = ['Exact', 'ImplementationSpecific', 'Prefix']
 const sequences = ['//', '/./', '/../', '%2f', '%2F']
 const suffixes = ['/..', '/.']
-/** False where upstream looks at nothing more of the path. */
+/** Returns false if upstream looks at nothing more of the path. */
 function validatePath(path: string, type: string | undefined, at: string, errors: FieldErrors): boolean {
   if (!type) {
     errors.push(required(`${at}.pathType`, 'pathType must be specified'))

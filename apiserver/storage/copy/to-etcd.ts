@@ -19,8 +19,8 @@ export async function etcdTarget(place: EtcdPlace, leases: Leases): Promise<Targ
 }
 
 /**
- * What is copied is marked as incomplete until it is all there. All writes may be repeated, so that the copy goes on
- * when a member of etcd fails.
+ * Copies to etcd; the copy is marked as incomplete until it has ended. All writes may be repeated, so that the copy
+ * goes on when a member of etcd fails.
  */
 class EtcdTarget implements Target {
   readonly objects: number
@@ -96,7 +96,7 @@ class EtcdTarget implements Target {
     await this.#transaction([{ request_put: { key: theirs, value, lease } }])
   }
 
-  /** What clients saw of the source is no history of this one: their resourceVersions get 410. */
+  /** Forgets the history, since clients saw that of the source: their resourceVersions get 410. */
   async #forget(): Promise<void> {
     try {
       await this.#place.client.call('compact', { revision: this.#revision }, { isRepeatable: true })
@@ -111,7 +111,7 @@ class EtcdTarget implements Target {
   }
 }
 
-/** After the first failure no more are begun; rejects with it when those on their way are over. */
+/** Begins no more work after the first failure, and rejects with it when the work under way has ended. */
 async function inTurns<Item>(
   items: readonly Item[],
   workers: number,

@@ -10,7 +10,7 @@ import type { Target } from './target.ts'
 
 /** Rows in one transaction. */
 const batchSize = 500
-/** What SQLite and the engine have beside a file. */
+/** The suffixes of the files that SQLite and the engine keep beside a database. */
 const besides = ['', '-wal', '-shm', '-reserve']
 
 /**

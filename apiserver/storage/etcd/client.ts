@@ -143,7 +143,7 @@ export class EtcdClient {
   }
 }
 
-/** Whether another member may do better. */
+/** Returns whether another member may succeed. */
 const isLost = (error: unknown): error is GrpcError =>
   error instanceof GrpcError &&
   (error.code === grpcCodes.unavailable || error.code === grpcCodes.deadlineExceeded) &&

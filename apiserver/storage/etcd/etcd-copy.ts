@@ -26,7 +26,7 @@ export interface EtcdCopyOptions {
   onTrouble?(line: string): void
 }
 
-/** How long a write or a read waits for the feed to be as far as etcd. */
+/** Limits how long a write or a read waits for the feed to be as far as etcd. */
 const patienceMs = 10_000
 
 /** Keeps the copy of etcd's objects up to date by one watch, and waits until it is as far as etcd. */

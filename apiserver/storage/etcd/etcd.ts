@@ -39,7 +39,7 @@ export interface EtcdStorageOptions extends EtcdClientOptions, Pick<EtcdCopyOpti
 }
 
 const defaultIntervalMs = 5 * 60_000
-/** How long a start waits for an etcd that may be starting as well. */
+/** Limits how long a start waits for an etcd that may be starting as well. */
 const startTimeoutMs = 5_000
 /** A Lease is renewed every two seconds. */
 const maxFenceTries = 5

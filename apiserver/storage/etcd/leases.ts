@@ -9,7 +9,7 @@ interface Lease {
   keys: number
 }
 
-/** One lease for the writes of so long, as upstream has it (etcd3/lease_manager.go): a lease per key is expensive. */
+/** Writes of this period share one lease, as upstream's do (etcd3/lease_manager.go): a lease per key is expensive. */
 const openMs = 60_000
 const maxKeys = 1_000
 

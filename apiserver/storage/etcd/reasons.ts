@@ -3,7 +3,7 @@ import { GrpcError, grpcCodes } from '../../../shared/grpc/status.ts'
 import { StorageFullError, StorageUnavailableError, ValueTooLargeError } from '../engine.ts'
 import { tlsReason } from './client.ts'
 
-/** What etcd's answers say, whose codes are shared by many. */
+/** The codes of etcd's errors are shared by many: their texts tell them apart. */
 const isFull = ({ message }: GrpcError): boolean => message.includes('database space exceeded')
 const isTooLarge = ({ code, message }: GrpcError): boolean =>
   (code === grpcCodes.invalidArgument && message.includes('request is too large')) ||

@@ -28,7 +28,7 @@ const maxUnsentBytes = 64 * 1024 * 1024
 /** Counts the past events that are sent before the member has to read. */
 const batchEvents = 100
 const batchBytes = 1024 * 1024
-/** How long a member may take for a batch. */
+/** Limits how long a member may take for a batch. */
 const patienceMs = 60_000
 
 /** Serves one member of a store: tells it of all writes, in order, and makes its own. */

@@ -34,7 +34,7 @@ export interface Frame {
 const prefixBytes = 5
 /** No object is larger. */
 const maxFrameBytes = 1024 * 1024 * 1024
-/** More chunks than this are not copied together. */
+/** Frames of this size at most are copied into one buffer. */
 const maxCopiedBytes = 256 * 1024
 const newline = 10
 

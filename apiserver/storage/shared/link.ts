@@ -13,7 +13,7 @@ export interface LinkOptions {
   onClose(why: string): void
 }
 
-/** One connection at a time, and one attempt for all who wait for it. */
+/** The pauses before an attempt to connect. All callers that wait share one attempt. */
 const pausesMs = [0, 50, 200, 500, 1000]
 /** The holder answers the hello within this time, or another connection is tried. */
 const answerMs = 60_000

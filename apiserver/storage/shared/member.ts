@@ -35,7 +35,7 @@ export interface MemberOptions {
 
 const holder = 'holder'
 const startTimeoutMs = 30_000
-/** How long a write waits for the holder, and a read for what is told of a write. */
+/** Limits how long a write waits for the holder, and a read for the news of a write. */
 const patienceMs = 10_000
 const checkMs = 1_000
 /** Requests are bounded before they are here; this is for the process's own writes. */
@@ -199,7 +199,7 @@ class MemberStorage extends StateReads implements Storage {
     return new StorageUnavailableError(this.#trouble ?? `${this.#place} does not answer; try again`)
   }
 
-  /** Is one timer for all writes. If the holder does not answer one of them, the member connects again. */
+  /** Starts the timer of all writes. If the holder does not answer one of them, the member connects again. */
   #nextCheck(): Timer {
     const check = (): void => {
       const now = this.#clock.monotonic()

@@ -19,7 +19,7 @@ export interface OfferOptions {
 
 /** Servers of one machine; each has one connection. */
 const maxMembers = 64
-/** Only the user who runs the holder may connect. */
+/** The umask of the socket: only the user who runs the holder may connect. */
 const othersMayNot = 0o177
 
 /**

@@ -104,7 +104,7 @@ class SqliteStorage extends StateReads implements Storage {
   #compacted: number
   #closed: PromiseWithResolvers<void> | undefined
   #broken: Error | undefined
-  /** Why writes are refused; deletes are not. */
+  /** Says why writes are refused; deletes are taken. */
   #full: StorageFullError | undefined
   #look: PromiseWithResolvers<void> | undefined
   readonly #onRoom: (isFull: boolean) => void
@@ -270,7 +270,7 @@ class SqliteStorage extends StateReads implements Storage {
     this.#next()
   }
 
-  /** What was to follow was decided on top of what has failed. */
+  /** Fails the writes under way and those that wait, since these were decided on top of what has failed. */
   #giveUp(error: Error): void {
     const lost = [...(this.#writing ?? []), ...this.#queue]
     this.#writing = undefined

@@ -41,7 +41,7 @@ function refuse(error: unknown): void {
   port.close()
 }
 
-/** Whether only deletes are written from now on. */
+/** Reports whether only deletes are written from now on. */
 function tellRoom(database: Database): void {
   isKnownFull = !database.findRoom()
   report({ type: 'room', isFull: isKnownFull })

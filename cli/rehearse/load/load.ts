@@ -20,7 +20,7 @@ const betweenMs = 50
 /** A machine that does other things as well can go so fast. */
 const leastBetweenMs = 5
 const mostAtOnce = 16
-/** Is a time of the machine. */
+/** Limits a request, by the machine's clock. */
 const timeoutMs = 30_000
 const firstAnswerMs = 20_000
 

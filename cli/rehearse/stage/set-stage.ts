@@ -7,7 +7,7 @@ import { ConfigError } from '../../../shared/config/option.ts'
 import type { Workload } from '../workload.ts'
 import { discovery } from './discover.ts'
 
-/** What others must find before they can be made. */
+/** Objects of these kinds are made first, because others need them. */
 const early = ['Namespace', 'CustomResourceDefinition', 'PriorityClass', 'ServiceAccount']
 const order = ({ kind = '' }: KubeObject): number => (early.includes(kind) ? early.indexOf(kind) : early.length)
 
@@ -44,7 +44,7 @@ export async function setStage(
   }
 }
 
-/** Whatever class a claim asks for elsewhere: here there is one. */
+/** Adapts an object to the stage, which has one storage class, whatever a claim asks for elsewhere. */
 function adapted(object: KubeObject): KubeObject {
   if (object.kind !== 'PersistentVolumeClaim') return object
   const {

@@ -3,7 +3,7 @@ import type { Pod } from '../../../shared/api/types.ts'
 /** Name of the container that is added to a pod to see what becomes of the processes of the others. */
 export const WITNESS = 'rehearsal-witness'
 const MARK = 'KUBESTAGE_REHEARSAL'
-/** Its exit code if a process was left. */
+/** The exit code of the check if a process was left. */
 const FOUND = 3
 
 /**

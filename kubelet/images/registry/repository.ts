@@ -30,12 +30,12 @@ const manifestTypes = [
   '*/*',
 ].join(', ')
 
-/** How often a request that failed for now is sent again. */
+/** Limits how often a request with a temporary failure is sent again. */
 const mostRetries = 3
 const firstDelayMs = 500
 /** A registry that asks for a longer pause is left to the kubelet's back-off. */
 const longestDelayMs = 20_000
-/** What the TLS library says of an answer that is plain HTTP. */
+/** Matches the TLS library's errors about an answer in plain HTTP. */
 const noTls = /EPROTO|ERR_SSL_|WRONG_VERSION_NUMBER/
 
 /** Reads one repository of a registry, by the OCI distribution protocol. */
@@ -218,7 +218,7 @@ async function* contentFrom(
   }
 }
 
-/** How long to wait before the same request is sent again; undefined if that would not help. */
+/** Returns how long to wait before the same request is sent again; undefined if that would not help. */
 function retryDelay({ status, headers }: Response, retries: number, nowMs: number): number | undefined {
   if (status !== 429 && status < 500) return undefined
   const asked = String(headers['retry-after'] ?? '')

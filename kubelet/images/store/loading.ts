@@ -113,7 +113,7 @@ export class Loading {
   }
 }
 
-/** False if something is there already: another process was faster. */
+/** Returns false if something is there already: another process was faster. */
 function moved(folder: string, place: string): boolean {
   try {
     renameSync(folder, place)

@@ -54,7 +54,7 @@ class Meter {
     })
   }
 
-  /** From now on only bytes are counted. */
+  /** Counts only bytes from now on. */
   rest(): void {
     this.#rests = true
   }

@@ -83,7 +83,7 @@ function resolved(
   }
 }
 
-/** Both containerd and CRI-O tell the image's own configuration, in a field that the CRI leaves to them. */
+/** Returns the image's own configuration, which containerd and CRI-O give in a field that the CRI leaves to them. */
 function configOf(id: string, { info = '{}' }: Record<string, string>): ImageConfig {
   try {
     const { imageSpec } = JSON.parse(info) as { imageSpec?: { config?: ImageConfig | null } }

@@ -18,7 +18,7 @@ const relistMs = 300_000
 const soonMs = 100
 const soonForMs = 3_000
 const retryMs = 1_000
-/** More than these are a relist. */
+/** If more pods are pending, all are listed. */
 const mostPending = 500
 
 /** Looks for changes: as the runtime tells them, or once a second where it tells none. */

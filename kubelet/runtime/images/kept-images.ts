@@ -8,7 +8,7 @@ import { createImages, type Images, type LoadedImages } from './images.ts'
 interface Changes {
   added: ImageEntry[]
   removed: string[]
-  /** What the configuration said then. */
+  /** The entries of the configuration at that time. */
   configured: ImageEntry[]
 }
 

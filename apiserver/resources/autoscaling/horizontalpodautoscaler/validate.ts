@@ -45,7 +45,7 @@ interface Reference {
   name?: string
   apiVersion?: string
 }
-/** Which groups an apiVersion may name; undefined: it is not looked at. */
+/** Says which groups an apiVersion may name; undefined if it is not looked at. */
 type GroupRule = 'named' | 'any' | undefined
 
 function targetRule(target: Reference | undefined, old: Reference | undefined): GroupRule {
@@ -80,7 +80,7 @@ const sources = {
   Pods: 'pods',
   Resource: 'resource',
 } as const
-/** In the order in which upstream looks at them. */
+/** The sources of metrics, in the order in which upstream looks at them. */
 const order = ['object', 'external', 'pods', 'resource', 'containerResource'] as const
 const types = Object.keys(sources)
 

@@ -94,7 +94,7 @@ export const cronjob = resource<CronJob>({
   },
 })
 
-/** Its jobs have eleven characters more in their names. */
+/** Limits the name: names of its jobs have eleven characters more. */
 const MAX_NAME = 52
 const concurrencyPolicies = ['Allow', 'Forbid', 'Replace']
 const ZONE_IN_SCHEDULE = 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead'

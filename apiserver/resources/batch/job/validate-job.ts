@@ -92,7 +92,7 @@ function validateCompletions({ spec }: Job, old: Job, errors: FieldErrors): void
     )
 }
 
-/** What decides where pods go may still change before the first one is made. */
+/** Returns the old template with the new scheduling directives, which may change before the first pod is made. */
 function withSchedulingOf(old: PodTemplateSpec, template: PodTemplateSpec): PodTemplateSpec {
   const { nodeSelector, tolerations, schedulingGates, affinity } = template.spec ?? {}
   const { nodeAffinity: _, ...others } = old.spec?.affinity ?? {}

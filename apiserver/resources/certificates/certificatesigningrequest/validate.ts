@@ -47,7 +47,7 @@ const wrongSignature: Record<string, string> = {
 }
 
 /**
- * Undefined for a request that is signed with its own key. Upstream: validateCSR in pkg/apis/certificates/validation.
+ * Returns undefined for a request signed with its own key. Upstream: validateCSR in pkg/apis/certificates/validation.
  */
 function problemOf(request: string): string | undefined {
   if (blocksOf(request)[0] !== 'CERTIFICATE REQUEST') return 'PEM block type must be CERTIFICATE REQUEST'

@@ -124,14 +124,14 @@ function validateLength(event: Event, field: keyof Event, maxBytes: number, erro
     errors.push(invalid(field, '', `can have at most ${maxBytes} characters`))
 }
 
-/** What only the newer group asks for. */
+/** Applies a rule that only the newer group has. */
 function validateSeries({ series }: Event, errors: FieldErrors): void {
   if (!series) return
   if ((series.count ?? 0) < 2) errors.push(invalid('series.count', '', 'should be at least 2'))
   if (!series.lastObservedTime) errors.push(required('series.lastObservedTime'))
 }
 
-/** The same objects through the newer group, which asks for more. */
+/** Serves the same objects through the newer group, which has more rules. */
 const newEvent = plain<NewEvent>({
   group: 'events.k8s.io',
   kind: 'Event',

@@ -59,7 +59,7 @@ export function validateUpdate(pod: Pod, old: Pod, errors: FieldErrors): void {
   errors.push(forbidden('spec', `pod updates may not change fields other than ${MUTABLE.join(',')}\n${diff}`))
 }
 
-/** False when nothing further can be compared. */
+/** Returns false if nothing further can be compared. */
 function validateImages(containers: Container[], old: Container[], path: string, errors: FieldErrors): boolean {
   if (containers.length !== old.length) {
     errors.push(forbidden(path, 'pod updates may not add or remove containers'))
@@ -86,7 +86,7 @@ function validateDeadline(seconds: number | undefined, old: number | undefined, 
   return false
 }
 
-/** What a toleration tolerates, however long. */
+/** Returns a toleration without its duration. */
 const tolerated = ({ key, operator, value, effect }: NonNullable<PodSpec['tolerations']>[number]): string =>
   JSON.stringify([key, operator, value, effect])
 

@@ -18,7 +18,7 @@ export interface AddressOptions {
 
 const FIRST_PORT = 30_000
 const LAST_PORT = 32_767
-/** How long an address counts as taken although no service has it: as long as a write may be under way. */
+/** An address that no service has yet counts as taken for this long, since a write may be under way. */
 const RESERVED_MS = 10_000
 const TAKEN = 'provided IP is already allocated'
 

@@ -74,7 +74,7 @@ export function allocate(
   allocatePorts(spec, before, addresses, errors)
 }
 
-/** What is not said of families, in upstream's order. Upstream: pkg/registry/core/service/storage/alloc.go. */
+/** Fills in families that the spec does not name. Upstream: pkg/registry/core/service/storage/alloc.go. */
 function fillFamilies(spec: Spec, before: Spec | undefined, errors: FieldErrors): void {
   // Another component fills in its endpoints, of either family.
   const isOpen = isHeadless(spec) && Object.keys(spec.selector ?? {}).length === 0

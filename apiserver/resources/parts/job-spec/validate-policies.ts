@@ -123,7 +123,7 @@ export function validateSuccessPolicy(spec: JobSpec, path: string, errors: Field
   }
 }
 
-/** How many indexes `0,2-4` names; each below `completions`, in rising order. */
+/** Returns how many indexes a text such as `0,2-4` names. Each must be below `completions`, in rising order. */
 function countIndexes(text: string, completions: number): number | Error {
   if (text === '') return 0
   let count = 0

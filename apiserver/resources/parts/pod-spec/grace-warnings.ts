@@ -30,7 +30,7 @@ function probeWarnings(container: Container, graceSeconds: number, path: string,
   })
 }
 
-/** Whether nothing of the pod is to be kept when a probe of this container fails: upstream then stops the whole pod. */
+/** Returns whether a failed probe of this container ends the pod: upstream then stops the whole pod. */
 const endsPod = (container: Container, { containers, restartPolicy }: PodSpec): boolean =>
   containers.length === 1 && containers[0] === container && (container.restartPolicy ?? restartPolicy) === 'Never'
 

@@ -96,7 +96,7 @@ export const volumeFieldPaths = [
   'metadata.namespace',
   'metadata.uid',
 ]
-/** All that may be pointed at from anywhere; which of them, the place decides. */
+/** The field labels that upstream can convert. Each place allows some of them. */
 const convertible = new Set([
   ...envFieldPaths,
   'metadata.annotations',
@@ -148,7 +148,7 @@ const resourcePaths = [
 ]
 const cpuDivisors = ['1m', '1']
 const byteDivisors = '1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei'
-/** What a divisor must be, by what it divides. */
+/** Lists the divisors that each kind of resource allows. */
 const divisorRules: [applies: (resource: string) => boolean, allowed: string[], detail: string][] = [
   [
     (resource) => resource.endsWith('.cpu'),

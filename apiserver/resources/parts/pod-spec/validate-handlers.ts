@@ -129,7 +129,7 @@ const stopSignals: Record<string, string[]> = {
   windows: ['SIGKILL', 'SIGTERM'],
 }
 
-/** Which signals there are depends on the pod's operating system. */
+/** Refuses a signal that the pod's operating system does not have. */
 function validateStopSignal(signal: string, os: string | undefined, path: string, errors: FieldErrors): void {
   const supported = stopSignals[os ?? '']
   if (os === undefined) errors.push(forbidden(path, 'may not be set for containers with empty `spec.os.name`'))

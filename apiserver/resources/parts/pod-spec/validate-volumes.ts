@@ -222,7 +222,7 @@ function validateAzureDisk(
   if (!(diskURI ?? '').startsWith(start)) errors.push(notSupported(`${path}.diskURI`, diskURI ?? '', [example]))
 }
 
-/** Where upstream's path of a second source differs from the source's name. */
+/** Maps sources to upstream's name in the error about a second source, where it differs. */
 const oddNames: Partial<Record<SourceName, string>> = { cephfs: 'cephFS', downwardAPI: 'downwarAPI' }
 
 type DownwardFile = NonNullable<NonNullable<Sources['downwardAPI']>['items']>[number]
@@ -268,7 +268,7 @@ function validateProjection(
   errors: FieldErrors,
 ): void {
   let given = 0
-  /** Only the first source of an entry is looked into. */
+  /** Returns true once: only the first source of an entry is looked into. */
   const isFirst = (): boolean => {
     given++
     if (given > 1) errors.push(forbidden(at, MORE_THAN_ONE))

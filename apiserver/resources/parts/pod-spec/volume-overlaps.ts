@@ -52,7 +52,7 @@ function placesOfSource(source: Source): Place[] {
 const placesOf = (items: readonly { path?: string }[] = [], source: string): Place[] =>
   items.map(({ path = '' }) => ({ path: withoutSlashes(path), source })).filter(({ path }) => path !== '')
 
-/** Without those at its end. A pattern would try each of a megabyte of slashes in its middle. */
+/** Removes the slashes at the end of a path. A pattern would try each of a megabyte of slashes in its middle. */
 function withoutSlashes(path: string): string {
   let end = path.length
   while (path[end - 1] === '/') end--

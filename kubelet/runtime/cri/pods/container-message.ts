@@ -6,7 +6,7 @@ import { containerState, GIVEN, LABELS, msOf, namespaceMode, profileType } from 
 import { namespacesOf } from './sandbox-message.ts'
 import { signalEnum } from './signal-enum.ts'
 
-/** What a record has that the CRI does not give back, and whether the container has input and a terminal. */
+/** Holds what a record has and the CRI does not give back, and whether the container has input and a terminal. */
 type Given = Pick<ContainerConfig, 'image' | 'imageId' | 'logPath' | 'stdin' | 'tty'>
 
 export interface ContainerPlaces {

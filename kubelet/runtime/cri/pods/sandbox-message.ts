@@ -81,7 +81,7 @@ export function sandboxOf(
   }
 }
 
-/** What another program wrote there counts for nothing. */
+/** Returns what this kubelet wrote there; what another program wrote is ignored. */
 function givenOf(json: string | undefined, metadata: Read<'PodSandbox'>['metadata']): SandboxConfig {
   const { uid: podUid = '', namespace = '', name = '' } = metadata ?? {}
   const plain = { hostNetwork: false, hostname: name, shareProcessNamespace: false, annotations: {} }

@@ -27,7 +27,7 @@ export async function forwardPort(url: string, port: number, clock: Clock): Prom
   }
 }
 
-/** What the server says of a failure ends the connection. */
+/** Ends the connection with the failure that the server reports. */
 async function endWith(data: Duplex, error: SpdyStream): Promise<void> {
   const said = new Gathered('the error of a port', maxErrorBytes)
   try {

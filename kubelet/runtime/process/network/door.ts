@@ -8,7 +8,7 @@ import { withinLimit } from '../../../../shared/clock/within-limit.ts'
 import { defaultPath } from '../../default-path.ts'
 import { systemCalls } from '../shim/system-calls.ts'
 
-/** What the door hands over, by request. */
+/** Maps each request to what the door hands over. */
 interface Handles {
   connect: Socket
   listen: Server
@@ -21,7 +21,7 @@ interface Answer {
 }
 
 const program = path.join(import.meta.dirname, 'door.pl')
-/** It is small, and waits for nothing but connections, which have their own limit. */
+/** Limits the door's answers. It waits for nothing but connections, which have their own limit. */
 const ANSWER_MS = 10_000
 
 /** Resolves to the reason why pods can have no networks here, which is found by trial; undefined: they can. */

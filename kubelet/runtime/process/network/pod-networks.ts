@@ -34,7 +34,7 @@ export interface PodNetworksOptions {
   neighbours?: string
 }
 
-/** What the shim calls the node's own network; those of pods are called as their sandboxes. */
+/** The shim's name for the node's own network; those of pods have the names of their sandboxes. */
 const NODE = 'node'
 
 interface Kept {

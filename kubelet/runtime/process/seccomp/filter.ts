@@ -8,7 +8,7 @@ const architectures: Partial<Record<NodeJS.Architecture, number>> = { x64: 0xc00
 export const knowsCalls = (architecture: NodeJS.Architecture = process.arch): boolean =>
   process.platform === 'linux' && architectures[architecture] !== undefined
 
-/** One instruction of BPF: what it does, where it jumps to if its condition holds or not, and its number. */
+/** An instruction of BPF: its code, the jumps if its condition holds and if not, and its operand. */
 type Instruction = [code: number, ifTrue: number, ifFalse: number, number: number]
 
 const load = (offset: number): Instruction => [0x20, 0, 0, offset]

@@ -44,7 +44,7 @@ export function imageFiles(view: ContainerView, { folder, volumes }: ImageRoot):
 
 const escaped = (path: string): string => path.replace(/[\\,:]/g, '\\$&')
 
-/** What it shows belongs to the container's own users as it belongs to the machine's. */
+/** Mounts a folder whose files belong to the container's users as they belong to the machine's. */
 const mountForUsers = (source: string, target: string): Step => ['mountForUsers', source, target]
 
 const volumeSteps = (
@@ -56,7 +56,7 @@ const volumeSteps = (
   ...(readonly ? [mount('none', containerPath, '', bind | remount | readOnly)] : []),
 ]
 
-/** What the image calls a volume can be written to even then, unless the pod mounts something there. */
+/** Makes the root read-only but for the image's volumes on which the pod mounts nothing. */
 const sealed = (volumes: readonly string[], mounts: readonly ViewMount[]): Step[] => [
   ...volumes
     .filter((path) => path.startsWith('/') && !mounts.some(({ containerPath }) => containerPath === path))
