@@ -46,7 +46,7 @@ const MAX_MESSAGE_CHARACTERS = 1_024
 /** An event that is there, or about to be. */
 interface Entry {
   event: Event
-  /** How often the event happened, and which count was written last. */
+  /** Counts how often the event happened, and holds the count that was written last. */
   count: number
   written: number
 }

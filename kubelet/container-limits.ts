@@ -3,7 +3,7 @@ import type { Limit } from '../shared/limits/reached-limits.ts'
 export type ContainerLimitName = 'containerLayerSize' | 'containerLogMaxSize' | 'containerLogMaxFiles' | 'podPidsLimit'
 
 interface ContainerLimit extends Limit {
-  /** Where the bounded amount is counted. */
+  /** Says where the bounded amount is counted. */
   counted: string
 }
 

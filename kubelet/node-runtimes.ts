@@ -25,11 +25,11 @@ interface RuntimeOptions {
 /** A runtime, and what a node that has it differs in. */
 interface NodeRuntime {
   runtime: ContainerRuntime
-  /** Absent where an image is no more than its name. */
+  /** Resolves images; absent where an image is no more than its name. */
   images?: Images
-  /** Absent where no images are kept. */
+  /** Keeps images; absent where none are kept. */
   imageService?: ImageService
-  /** Absent where a node that is lost cannot outlive its kubelet. */
+  /** Tells of a lost node; absent where that cannot outlive its kubelet. */
   lossMark?: LossMark
   /** Moves the time of a node that has no time of its own, through the node's API. Absent if it cannot be moved. */
   sharedTime?: NodeTime

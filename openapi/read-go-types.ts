@@ -13,7 +13,7 @@ import { join } from 'node:path'
  */
 type GoField = [json: string, go: string, shape: string, type: string, omit: '' | 'o' | 'z']
 
-/** One Go package: where it is, and the prefix of its types in OpenAPI names. */
+/** Holds the place of a Go package, and the prefix of its types in OpenAPI names. */
 interface Package {
   directory: string
   name: string
@@ -175,7 +175,7 @@ function fieldsOf(declaration: Declaration): GoField[] {
   return fields
 }
 
-/** Only what the schemas reach. */
+/** Holds only what the schemas reach. */
 const schemas: Record<string, unknown> = JSON.parse(
   readFileSync(new URL('input/schemas.json', import.meta.url), 'utf8'),
 )

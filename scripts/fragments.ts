@@ -1,5 +1,5 @@
-// Holds the doc comments of exported names, and of the members of exported types and classes, against one rule: the
-// first sentence has a subject, or begins with its verb, and says what the name does or is. Prints every fragment; exit
+// Holds the doc comments against one rule: the first sentence has a subject, or begins with its verb, and says what
+// the name does or is. Of names that are not exported it looks at the beginning alone. Prints every fragment; exit
 // code 1 if there is one.
 import { globSync, readFileSync } from 'node:fs'
 import nlp from 'compromise'
@@ -28,17 +28,17 @@ function fragmentsOf(source: string): string[] {
   return [...source.matchAll(documented)].flatMap(({ 1: indent = '', 2: comment = '', 3: name = '', index }) => {
     const before = source.slice(0, index)
     const isMember = indent !== '' && typeOrClass.test(before.match(/^\w.*$/gm)?.at(-1) ?? '')
-    if (!isMember && !name.startsWith('export ')) return []
+    const isExported = isMember || name.startsWith('export ')
     const [sentence = ''] = plain(comment).split(/(?<=[.!?])\s+(?=\S)/)
-    const problem = problemOf(sentence)
+    const problem = problemOf(sentence, isExported)
     return problem ? [`${before.split('\n').length}: ${problem}: ${sentence.slice(0, 90)}`] : []
   })
 }
 
-function problemOf(sentence: string): string | undefined {
+function problemOf(sentence: string, isExported: boolean): string | undefined {
   const begins = opener.test(sentence) && !(subordinate.test(sentence) && sentence.includes(', '))
   if (begins) return `begins with "${sentence.split(/\W/)[0]}"`
-  if (verb.test(sentence)) return undefined
+  if (!isExported || verb.test(sentence)) return undefined
   // "Names the files" may be read as a noun, "it names the files" may not.
   const asVerb = /^[A-Z][a-z]+s /.test(sentence) ? `It ${sentence[0]?.toLowerCase()}${sentence.slice(1)}` : sentence
   return nlp(asVerb).verbs().length === 0 ? 'has no verb' : undefined

@@ -168,7 +168,7 @@ export class AuditedRequest {
   }
 }
 
-/** What an object of a request says about itself. */
+/** Holds what an object of a request says about itself. */
 interface Named {
   name?: string
   namespace?: string

@@ -45,11 +45,11 @@ interface Schema {
   name: string
   level: string
   precedence: number
-  /** What tells flows apart; absent: nothing. */
+  /** Says what tells flows apart; absent if nothing does. */
   by?: 'ByUser' | 'ByNamespace'
   /** `Group x`, `User x`, `ServiceAccount namespace/x`. */
   subjects: readonly string[]
-  /** Default: everything. */
+  /** Names the requests; by default all. */
   rules?: object
 }
 

@@ -1,4 +1,7 @@
-/** What the parser writes out: has(), quantifiers, maps and filters over one or two variables, optionals' optMap. */
+/**
+ * The parser writes these macros out: has(), quantifiers, maps and filters over one or two variables, optionals'
+ * optMap.
+ */
 import { ACCUMULATOR, type Call, type Comprehension, type Expr, type Ident } from './ast.ts'
 import type { Problem } from './source-error.ts'
 

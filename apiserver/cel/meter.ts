@@ -1,7 +1,7 @@
 /**
- * What the evaluation that is running may still cost, in upstream's units. Every step charges before it works, so that
- * an evaluation ends before it has made more than it may. An evaluation is synchronous; one that runs inside another,
- * as a policy's variable does, has a limit of its own.
+ * Counts what the evaluation that is running may still cost, in upstream's units. Every step charges before it works,
+ * so that an evaluation ends before it has made more than it may. An evaluation is synchronous; one that runs inside
+ * another, as a policy's variable does, has a limit of its own.
  */
 import { defaultWorkLimits } from '../work-limits.ts'
 import { CelCancelled } from './errors.ts'

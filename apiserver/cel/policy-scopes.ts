@@ -1,4 +1,4 @@
-/** What the expressions of one policy may use, and the types of its variables. */
+/** Says what the expressions of one policy may use, and the types of its variables. */
 
 import { compileFor, composedType, type ExpressionProblem, type Scope, scopeOf } from './request-expression.ts'
 import { type CelType, DYN } from './types.ts'

@@ -22,7 +22,7 @@ export interface Scope {
 }
 interface ScopeOptions {
   params?: boolean
-  /** Default: true. */
+  /** True by default. */
   authorizer?: boolean
   /** Set for expressions that make patches. */
   patches?: boolean

@@ -17,7 +17,7 @@ interface ExchangeParts {
   reply: FastifyReply
   info: RequestInfo
   upgrade?: Upgrade
-  /** Is a time of the machine's monotonic clock. */
+  /** Holds a time of the machine's monotonic clock. */
   beganMs: number
   bodies: Bodies
   limits: WorkLimits

@@ -50,7 +50,7 @@ interface TransportOptions {
 }
 
 type Http2ServerOptions = Omit<NodeHttp2Options, 'onRequest'> & {
-  /** Both look to handlers like those of HTTP/1.1. */
+  /** Receives a request and a response that look like those of HTTP/1.1. */
   onRequest(request: unknown, response: unknown): void
 }
 

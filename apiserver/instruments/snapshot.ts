@@ -21,7 +21,7 @@ export interface Claims {
 }
 
 const everything = '/registry/'
-/** They come before what needs them, and go after it. */
+/** These objects come before what needs them, and go after it. */
 const first = ['/registry/apiextensions.k8s.io/customresourcedefinitions/', '/registry/core/namespaces/']
 
 const isFirst = (key: string): boolean => first.some((prefix) => key.startsWith(prefix))

@@ -1,4 +1,4 @@
-/** What the cells of kubectl's tables have in common. */
+/** Makes the cells that kubectl's tables have in common. */
 
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import type { Column } from './resource-definition.ts'

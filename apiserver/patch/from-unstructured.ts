@@ -1,5 +1,5 @@
 /**
- * What keeps a patched object from being of its type, in the words of the converter that a real server uses for
+ * Says what keeps a patched object from being of its type, in the words of the converter that a real server uses for
  * strategic merge patches and applies: shorter than those of its JSON decoder, and without a path.
  */
 

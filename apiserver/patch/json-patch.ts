@@ -37,7 +37,7 @@ export function applyJsonPatch(
 const maxCopiedBytes = 3 * 1024 * 1024
 
 /**
- * Whatever is copied into itself doubles each time: all copies of a patch together have a bound. Upstream:
+ * Bounds all copies of a patch together: a value that is copied into itself doubles each time. Upstream:
  * JSONPatchMaxCopyBytes.
  */
 class Copies {

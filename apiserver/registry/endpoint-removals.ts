@@ -24,7 +24,7 @@ interface EndpointSlice extends KubeObject {
   }[]
 }
 
-/** At most this many pods are remembered; the oldest are forgotten first. */
+/** Limits the pods that are remembered; the oldest are forgotten first. */
 const maxPods = 10_000
 
 /** Learns of removals from writes to EndpointSlices by any client. It sends no request, and no request waits for it. */

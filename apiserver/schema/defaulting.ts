@@ -84,7 +84,7 @@ function defaultedOf(schema: JSONSchemaProps): [string, JSONSchemaProps][] {
 }
 
 const sizes = new WeakMap<JSONSchemaProps, number>()
-/** What a default needs besides its JSON. */
+/** A default needs this much besides its JSON. */
 const bytesPerDefault = 16
 
 function bytesOf(schema: JSONSchemaProps): number {

@@ -75,7 +75,7 @@ interface Asked {
   schema: JSONSchemaProps
   name: string
   old: unknown
-  /** How many values it is in. */
+  /** Counts the values around it. */
   depth: number
 }
 

@@ -1,4 +1,4 @@
-/** What a server needs besides where other servers have the same objects. Loaded only there. */
+/** Adds what a server needs where other servers have the same objects. Loaded only there. */
 
 import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'

@@ -1,6 +1,6 @@
 /**
- * How many values a body may hold. Work on a body follows its values rather than its bytes: two bytes of protobuf or
- * three of JSON make an object that is decoded, completed, validated and owned by a manager.
+ * Limits how many values a body may hold. Work on a body follows its values rather than its bytes: two bytes of
+ * protobuf or three of JSON make an object that is decoded, completed, validated and owned by a manager.
  */
 import type { StatusError } from '../../shared/api/status/status-error.ts'
 import { requestEntityTooLarge } from '../../shared/api/status/status-errors.ts'

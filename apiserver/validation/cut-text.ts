@@ -8,7 +8,7 @@ export function cutTo(text: string, max: number): string {
   return `${text.slice(0, end)}… (${text.length - end} more characters)`
 }
 
-/** What the JSON of a cause has besides its texts. */
+/** The JSON of a cause has this much besides its texts. */
 const causeOverhead = 64
 
 /** Returns the approximate number of bytes that a cause takes in an answer. */

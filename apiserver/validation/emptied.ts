@@ -1,6 +1,6 @@
 /**
- * What a client wrote as `[]` or `{}`, or as bytes without any. The object lacks it, as Go leaves it out when it encodes
- * the object; but messages show it, and where it is still encoded, as null, its writer owns the field.
+ * Remembers what a client wrote as `[]` or `{}`, or as bytes without any. The object lacks it, as Go leaves it out when
+ * it encodes the object; but messages show it, and where it is still encoded, as null, its writer owns the field.
  */
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { FieldErrors } from './field-errors.ts'

@@ -1,4 +1,4 @@
-/** What roles and bindings have in common, namespaced or not. */
+/** Rules that roles and bindings share, namespaced or not. */
 import type { V1PolicyRule, V1RoleRef } from '@kubernetes/client-node'
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import { invalid, notSupported, required } from './field-error.ts'

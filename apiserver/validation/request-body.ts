@@ -1,4 +1,4 @@
-/** What a write's body must be before it is looked at as an object: JSON, and of the kind that the endpoint takes. */
+/** Checks a write's body before it is decoded: it must be JSON, and of the kind that the endpoint takes. */
 
 import { knownGroupVersions } from '../../openapi/options.ts'
 import { hasStructType, structType } from '../../openapi/types.ts'
@@ -197,7 +197,7 @@ function otherKind(
 interface Findings {
   /** The errors of a strict reader about duplicate keys. */
   duplicates: string[]
-  /** Whether a member may be a number that is not written as an integer, e.g. `2.0`: integers are refused for that. */
+  /** True if a member may be a number that is not written as an integer, e.g. `2.0`: integers are refused for that. */
   fractions: boolean
 }
 const noFindings: Findings = { duplicates: [], fractions: false }

@@ -11,7 +11,7 @@ import { VersionedEntry } from './versioned-entry.ts'
 /** Holds what selectors look at. */
 interface Attributes {
   readonly labels: Readonly<Record<string, string>> | undefined
-  /** One value per selectable field, in the definition's order. */
+  /** Holds one value per selectable field, in the definition's order. */
   readonly fields: readonly string[]
 }
 

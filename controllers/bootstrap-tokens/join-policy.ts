@@ -17,9 +17,9 @@ const toGroup = (name: string, role: string, subject: string) => ({
 })
 
 /**
- * What kubeadm binds so that machines can join: tokens of its group request a kubelet's certificate, which is approved,
- * nodes renew theirs, and anyone reads cluster-info. They give no one a right before an administrator makes a token.
- * Beyond kubeadm's list nothing: `kubeadm:get-nodes` serves `kubeadm join` alone. Upstream:
+ * Binds what kubeadm does so that machines can join: tokens of its group request a kubelet's certificate, which is
+ * approved, nodes renew theirs, and anyone reads cluster-info. They give no one a right before an administrator makes a
+ * token. Beyond kubeadm's list nothing: `kubeadm:get-nodes` serves `kubeadm join` alone. Upstream:
  * cmd/kubeadm/app/phases/bootstraptoken.
  */
 const policy: readonly { resource: Resource; object: { metadata: ObjectMeta; [field: string]: unknown } }[] = [

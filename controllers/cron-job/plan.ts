@@ -33,7 +33,7 @@ export interface CronJobPlan {
 
 /** Delay after the scheduled time, so that it has surely come; upstream's nextScheduleDelta. */
 const BEHIND_MS = 100
-/** More missed schedules than this cause a warning. */
+/** Beyond this number, missed schedules cause a warning. */
 const MANY = 100
 
 const endOf = (job: Job): string | undefined => jobEnd(job)?.type

@@ -77,7 +77,7 @@ class DaemonSetController implements Controller {
     }
   }
 
-  /** False while a pod that has ended is to stay for a while. */
+  /** Returns false while a pod that has ended is to stay. */
   #mayReplace(set: DaemonSet, { spec }: TrimmedPod): boolean {
     const leftMs = this.#delays.leftMs(set, spec.nodeName ?? '')
     if (leftMs > 0) this.#sets.considerAfter(set, leftMs)

@@ -1,4 +1,4 @@
-/** From what metrics ask for to what is allowed now. Upstream: pkg/controller/podautoscaler/horizontal.go. */
+/** Bounds what metrics ask for by what is allowed now. Upstream: pkg/controller/podautoscaler/horizontal.go. */
 import { ableToScale, type NewCondition, scalingLimited } from './conditions.ts'
 import type { ScalingHistory } from './scaling-history.ts'
 import type { AutoscalerSpec, Behavior, ScalingRules } from './types.ts'

@@ -1,4 +1,4 @@
-/** How many replicas a metric asks for. Pure; upstream: pkg/controller/podautoscaler/replica_calculator.go. */
+/** Computes how many replicas a metric asks for. Pure; upstream: pkg/controller/podautoscaler/replica_calculator.go. */
 import { quantityMilliValue } from '../../shared/api/quantities/quantity.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import type { TrimmedPod } from '../informers/trimmed-pod.ts'

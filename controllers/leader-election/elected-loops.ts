@@ -24,7 +24,7 @@ export interface ElectedLoopsOptions {
   start(client: Client, term: Term): LoopSet
 }
 
-/** What loops may take to stop when their term is over; upstream's tolerance. */
+/** Limits how long loops take to stop when their term is over; upstream's tolerance. */
 const stoppingMs = 20_000
 
 /**

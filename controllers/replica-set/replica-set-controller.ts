@@ -17,7 +17,7 @@ import { slowStart } from '../workloads/slow-start.ts'
 import type { Flavor } from './flavors.ts'
 import { replicaSetStatus, type StatusInput } from './replica-set-status.ts'
 
-/** At most so many pods are made or deleted at one look; upstream's BurstReplicas. */
+/** Limits how many pods are made or deleted at one look; upstream's BurstReplicas. */
 const BURST = 500
 
 /** Keeps as many pods as a ReplicaSet wants. Upstream: pkg/controller/replicaset/replica_set.go. */

@@ -3,7 +3,7 @@ import type { NodeInfo, PodInfo } from './node-info.ts'
 const MiB = 1024 * 1024
 /** Images below this size are pulled too fast to matter. */
 const leastBytes = 23 * MiB
-/** More bytes than this for each container make a node no better. */
+/** Further bytes for each container make a node no better. */
 const mostBytesEach = 1000 * MiB
 
 /** Prefers nodes that have a pod's images. Upstream: plugins/imagelocality. */

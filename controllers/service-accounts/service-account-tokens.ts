@@ -10,7 +10,7 @@ import type { Controller, ControllerContext } from '../controller.ts'
 const type = 'kubernetes.io/service-account-token'
 const nameAnnotation = 'kubernetes.io/service-account.name'
 const uidAnnotation = 'kubernetes.io/service-account.uid'
-/** As long as a token can be asked for: 136 years. It ends with its Secret. */
+/** The longest time for which a token can be asked: 136 years. It ends with its Secret. */
 const expirationSeconds = 2 ** 32
 
 /**

@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/clock/clock.ts'
 
-/** After this time an expectation counts as fulfilled unseen; upstream's ExpectationsTimeout. */
+/** An expectation counts as fulfilled unseen after this time; upstream's ExpectationsTimeout. */
 const TIMEOUT_MS = 5 * 60_000
 
 /**

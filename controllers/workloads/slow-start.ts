@@ -1,4 +1,4 @@
-/** How many calls the first batch has; upstream's SlowStartInitialBatchSize. */
+/** The first batch has this many calls; upstream's SlowStartInitialBatchSize. */
 const FIRST = 1
 
 /**

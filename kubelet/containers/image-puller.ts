@@ -109,7 +109,7 @@ class Attempt {
   readonly #options: AttemptOptions
   #isTold = false
   #beganMs = 0
-  /** Is set when a pull has its turn. */
+  /** Holds the time at which a pull has its turn. */
   #pullsSinceMs: number | undefined
   #read: Promise<Credentials[]> | undefined
 

@@ -21,7 +21,9 @@ const machineFiles: Record<string, string> = { 'etc-hosts': '/etc/hosts', 'resol
 interface Watched {
   pod: Pod
   folder: string
-  /** Absent while the folder rests, or where the machine has no watches left; it is looked at when it has rested. */
+  /**
+   * Watches the folder; absent while it rests, or if the machine has no watches left. It is looked at after its rest.
+   */
   watcher?: FSWatcher
   changes: number
   /** The files of which an event has told. */

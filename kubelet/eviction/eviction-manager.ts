@@ -45,7 +45,7 @@ export interface EvictionManagerOptions {
 }
 
 const PERIOD_MS = 10_000
-/** After an eviction the next measurement follows soon. */
+/** The next measurement follows this soon after an eviction. */
 const AFTER_EVICTION_MS = 1_000
 /** Ends pods at once, but for two seconds after a hook. */
 const HARD_GRACE_SECONDS = 1

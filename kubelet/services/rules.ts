@@ -97,8 +97,8 @@ const filled = (name: string, elements: readonly string[]): string[] =>
   elements.length > 0 ? [`add element ${TABLE} ${name} { ${elements.join(', ')} }`] : []
 
 /**
- * What comes from outside of this node and goes on to outside, such as to a pod of another node, has to come back by
- * the node: the machine takes no datagrams with its own address.
+ * Returns rules for what comes from outside of this node and goes on to outside, such as to a pod of another node. It
+ * has to come back by the node: the machine takes no datagrams with its own address.
  */
 const answersComeBack = ({ range, machine }: NodePlace): string[] => [
   `add rule ${TABLE} leaving ip saddr ${range} ip saddr != ${machine} return`,

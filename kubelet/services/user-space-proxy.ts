@@ -11,7 +11,7 @@ export interface UserSpaceProxyOptions {
 
 interface Open {
   choice: EndpointChoice
-  /** Absent where no endpoint is there: then the kernel refuses. */
+  /** Serves the port; absent without endpoints, so that the kernel refuses. */
   served?: Served
   relay?: DatagramRelay
 }

@@ -1,4 +1,4 @@
-/** What goes wrong between us and a webhook, a kubelet or a registry, in the words of Go's net, crypto/tls and client-go. */
+/** Words failures of calls to a webhook, a kubelet or a registry as Go's net, crypto/tls and client-go do. */
 import { isIP } from 'node:net'
 import { type PeerCertificate, checkServerIdentity as tlsCheckServerIdentity } from 'node:tls'
 import { dialError } from './network-errors.ts'

@@ -2,7 +2,7 @@ import { option } from './option.ts'
 import { featureGates } from './option-types.ts'
 
 interface FeatureGate {
-  /** What the feature does, as one line of the documentation. */
+  /** Says what the feature does, as one line of the documentation. */
   help: string
   default: boolean
   /** The feature's stage as upstream's specs and metrics name it; empty for GA. */

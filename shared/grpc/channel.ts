@@ -30,7 +30,7 @@ export interface GrpcStream {
 }
 interface StreamHandlers {
   onMessage(message: Buffer): void
-  /** Called once. Undefined when the server says that all is well. */
+  /** Runs once. The error is undefined if the server says that all is well. */
   onEnd(error: GrpcError | undefined): void
 }
 

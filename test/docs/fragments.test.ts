@@ -1,4 +1,4 @@
-/** What scripts/fragments.ts finds in the doc comments of exported names and their members. */
+/** Shows what scripts/fragments.ts finds in doc comments. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
@@ -34,6 +34,7 @@ t.test('a comment that is no sentence is found, with its line', async (t) => {
     'kubelet/d.ts:3: begins with "What": What claims get that name no class.',
     'kubelet/j.ts:2: begins with "In": In seconds.',
     'kubelet/k.ts:4: begins with "Once": Once.',
-    '6 fragments',
+    'kubelet/l.ts:2: begins with "In": In seconds.',
+    '7 fragments',
   ])
 })

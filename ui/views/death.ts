@@ -148,7 +148,7 @@ export function OneDeath({
 }
 
 interface OneDeathProps extends DeathPictureProps {
-  /** Another picture with the same time axis. */
+  /** Shows another picture with the same time axis. */
   above?: JSX.Element
   remedies?: readonly string[]
 }

@@ -1,4 +1,7 @@
-/** What validating policies write into the audit event of a request. Upstream: plugin/policy/validating/dispatcher.go. */
+/**
+ * Writes the annotations of validating policies into the audit event of a request. Upstream:
+ * plugin/policy/validating/dispatcher.go.
+ */
 import type { Annotate } from '../../registry/admission-plugin.ts'
 import type { Violation } from './evaluate.ts'
 import type { ValidatingAdmissionPolicyBinding } from './policy.ts'

@@ -1,4 +1,4 @@
-/** Why a webhook ends a request. Upstream: webhook/errors/statuserror.go. */
+/** Says why a webhook ends a request. Upstream: webhook/errors/statuserror.go. */
 import { StatusError } from '../../../shared/api/status/status-error.ts'
 import type { ReviewResponse } from '../admission-review.ts'
 

@@ -1,4 +1,4 @@
-/** Which requests the rules of webhooks and policies speak of. Upstream: webhook/predicates/rules. */
+/** Matches requests with the rules of webhooks and policies. Upstream: webhook/predicates/rules. */
 import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import type { Rule } from './webhook.ts'
 

@@ -51,14 +51,14 @@ class Before {
 
 interface Position {
   value: unknown
-  /** What the value was; undefined when there is no value it descends from. */
+  /** Holds the value before; undefined if the value descends from none. */
   old: unknown
   path: string
   /** Belongs to the value, or to the nearest one around it that has an old value. */
   before: Before
-  /** Is shared by all rules of the object. */
+  /** Pays for all rules of the object. */
   budget: Budget
-  /** Is told what breaks a rule and did not change. */
+  /** Receives what breaks a rule and did not change. */
   warn(text: string): void
 }
 

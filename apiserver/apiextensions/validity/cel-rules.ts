@@ -19,9 +19,9 @@ interface Place {
   schema: JSONSchemaProps
   path: string
   root: boolean
-  /** What values of the schema measure; undefined where expressions do not see them. */
+  /** Bounds the size of values of the schema; undefined where expressions do not see them. */
   size?: SchemaSize
-  /** How many values of the schema an object has at most; undefined: nothing bounds it. */
+  /** Bounds how many values of the schema an object has; undefined if nothing bounds them. */
   most: number | undefined
   /** The part of the schema whose values have no old values; undefined while each has one. */
   uncorrelatable?: string

@@ -14,7 +14,7 @@ const FORMATS: Record<string, { most: number; least: number }> = {
 }
 /** The smallest text of a value, for types whose size is fixed. */
 const SCALARS: Record<string, number> = { boolean: 4, integer: 1, number: 1 }
-/** In the worst case a character has four bytes. */
+/** A character has four bytes in the worst case. */
 const BYTES_OF_CHARACTER = 4
 const EMPTY = 2
 

@@ -1,4 +1,6 @@
-/** What expressions of admission may ask about rights. Upstream: k8s.io/apiserver/pkg/cel/library/authz.go. */
+/**
+ * Functions by which expressions of admission ask about rights. Upstream: k8s.io/apiserver/pkg/cel/library/authz.go.
+ */
 
 import { dns1123Label, dns1123Subdomain } from '../../validation/names.ts'
 import { CelError, noSuchOverload } from '../errors.ts'

@@ -9,7 +9,7 @@ import { printDuration, printTimestamp } from './time.ts'
 
 /** Digits after the point: a double has no more than some hundred that mean anything. */
 const MAX_PRECISION = 100
-/** Is paid for each clause, beside what it writes. */
+/** Each clause costs this much, beside what it writes. */
 const CLAUSE_COST = 2
 const CLAUSE = /%(?:%|(?:\.(\d+))?([a-zA-Z])|)/g
 

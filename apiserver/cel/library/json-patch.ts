@@ -1,4 +1,4 @@
-/** What expressions of mutating policies may use beside the functions of every server. */
+/** Adds what expressions of mutating policies may use beside the functions of every server. */
 import type { Additions } from '../environment.ts'
 import { Functions, type Signature } from '../overloads.ts'
 import { type CelType, DYN, STRING, struct } from '../types.ts'

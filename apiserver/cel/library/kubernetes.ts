@@ -1,4 +1,4 @@
-/** What Kubernetes adds to CEL: quantities, versions, addresses, URLs and formats. */
+/** Kubernetes adds this to CEL: quantities, versions, addresses, URLs and formats. */
 import { parseQuantity, type Quantity, QuantityError } from '../../../shared/api/quantities/quantity.ts'
 import { matchesFormat } from '../../schema/formats.ts'
 import {
@@ -60,7 +60,7 @@ class CelUrl extends OpaqueValue {
   readonly typeName = 'kubernetes.URL'
   readonly text: string
   readonly scheme: string
-  /** Has its port, and no user. */
+  /** Holds the host with its port, and without a user. */
   readonly host: string
   readonly #path: string
   readonly #query: string

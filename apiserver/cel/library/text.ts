@@ -119,7 +119,7 @@ function matching<T>(pattern: string, found: () => T): T {
 const matches = (text: string, pattern: string): boolean => matching(pattern, () => patternMatches(pattern, text))
 const findAll = (text: string, pattern: string, limit = -1n): string[] =>
   matching(pattern, () => findMatches(pattern, text, limit < 0n ? undefined : Number(limit), () => charge(FINDING)))
-/** Is paid for each match that is made. */
+/** Each match that is made costs this much. */
 const FINDING = 3
 /** Adds quotes and escapes. */
 function quoted(text: string): string {

@@ -21,7 +21,7 @@ const MIN_TIME = -62135596800n * SECOND
 const MAX_TIME = 253402300800n * SECOND - 1n
 const MAX_INT = 2n ** 63n - 1n
 
-/** More digits say nothing that an int64 of nanoseconds could hold. */
+/** Further digits say nothing that an int64 of nanoseconds could hold. */
 const MAX_DIGITS = 20
 /** Go's time.ParseDuration; undefined: it is none. */
 export function parseGoDuration(text: string): Duration | undefined {
@@ -100,9 +100,9 @@ function partsIn(value: Timestamp, zone: string): Date {
   return new Date(Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second')))
 }
 
-/** Is added to the call for a time in a zone that has a name. */
+/** A time in a zone that has a name costs this much more. */
 const ZONE_COST = 20
-/** The same if the zone, or that there is none, is not known yet. */
+/** The first look for a zone costs this much more, also if there is none. */
 const NEW_ZONE_COST = 500
 const MAX_ZONES = 100
 const formats = new Map<string, Intl.DateTimeFormat | undefined>()

@@ -19,7 +19,7 @@ interface Known {
   tail: string
   /** The tail without the spec. */
   after: string
-  /** What decoding and defaults make of it, frozen. */
+  /** Holds what decoding and defaults make of it, frozen. */
   spec: object
 }
 

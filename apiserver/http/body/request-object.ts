@@ -34,7 +34,7 @@ export function mediaType(contentType: string | undefined): string {
 interface ReadOptions {
   fieldValidation: FieldValidation
   limits: WorkLimits
-  /** Is told what Warn tells. */
+  /** Receives what Warn tells. */
   warn(text: string): void
 }
 

@@ -33,7 +33,7 @@ export interface ListAnswer {
 
 /** Bytes, read or written, after which the event loop has its turn. */
 const batchBytes = 64 * 1024
-/** What an item has besides its value. */
+/** An item has this much besides its value. */
 const itemOverhead = 40
 
 /** Sends a list cut from what is stored. */

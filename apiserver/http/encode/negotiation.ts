@@ -19,7 +19,7 @@ export interface MediaRange {
 
 const json = 'application/json'
 const yaml = 'application/yaml'
-/** Only for clients that accept nothing else: JSON is cut from the stored text, without parsing. */
+/** This serves clients that accept nothing else: JSON is cut from the stored text, without parsing. */
 const protobuf = 'application/vnd.kubernetes.protobuf'
 const media = [json, yaml, protobuf]
 const watchMedia = [...media, `${json};stream=watch`, `${protobuf};stream=watch`]

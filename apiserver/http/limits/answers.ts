@@ -40,7 +40,7 @@ interface Entry {
   weight: number
   /** Counted in `load.unread`: what was unread when the handler returned. */
   unread: number
-  /** What the last look saw, and since when; before the first, nothing. */
+  /** Holds what the last look saw, and since when; nothing before the first. */
   seenLength: number
   seenMs: number
 }

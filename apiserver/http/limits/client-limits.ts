@@ -51,7 +51,7 @@ export class ClientLimits {
 }
 
 interface Details {
-  /** Default: that of the connection. */
+  /** Names the user; by default that of the connection. */
   user?: string
   /** Counts the bytes that were too many. */
   bytes?: number

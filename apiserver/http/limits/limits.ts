@@ -1,6 +1,6 @@
 /**
- * What clients may hold at the server, so that none of them can exhaust it. This table makes the flags and keys of the
- * configuration, the table in docs/configuration.md, the metric and the lines of the log.
+ * Limits what clients may hold at the server, so that none of them can exhaust it. This table makes the flags and keys
+ * of the configuration, the table in docs/configuration.md, the metric and the lines of the log.
  */
 import type { Option, OptionType } from '../../../shared/config/option.ts'
 import { durationFrom, wholeNumber } from '../../../shared/config/option-types.ts'
@@ -10,10 +10,10 @@ import { maxDefaultBytes } from '../../schema/defaulting.ts'
 import { defaultWorkLimits, type WorkLimits } from '../../work-limits.ts'
 
 interface LimitRow extends Limit {
-  /** Absent: it cannot be changed. */
+  /** Reads the value; absent if the limit cannot be changed. */
   type?: OptionType<number>
   default: number
-  /** How its default is shown where `type` does not say. */
+  /** Shows the default where `type` does not. */
   shown?: string
 }
 

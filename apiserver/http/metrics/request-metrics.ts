@@ -14,9 +14,9 @@ export interface ObservedRequest {
 
 interface Series {
   labels: Labels
-  /** How many requests ended with a code, dry runs apart. */
+  /** Counts the requests that ended with a code, dry runs apart. */
   ends: Map<string, number>
-  /** How many fell into each bucket. */
+  /** Counts those in each bucket. */
   counts: number[]
   sum: number
   total: number

@@ -2,7 +2,7 @@ import type { OutgoingHttpHeader, OutgoingHttpHeaders } from 'node:http'
 import { constants, Http2ServerResponse, type ServerHttp2Stream } from 'node:http2'
 import { connectionFields } from '../../../shared/http2/protocol.ts'
 
-/** Its types have a plain property where it has nothing, and say less of its methods. */
+/** The types of node:http2 have a property that its class lacks, and say less of its methods. */
 const Base = Http2ServerResponse as unknown as new (
   stream: ServerHttp2Stream,
 ) => Omit<Http2ServerResponse, 'destroy' | 'destroyed' | 'setHeader' | 'writeHead'>

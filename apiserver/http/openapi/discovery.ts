@@ -7,7 +7,7 @@ interface Described {
   tag: string
   description: string
   answer: string
-  /** Default: json, yaml and protobuf. */
+  /** Lists the media types; by default json, yaml and protobuf. */
   produces?: string[]
 }
 

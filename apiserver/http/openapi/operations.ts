@@ -1,6 +1,6 @@
 /**
- * What can be done with a resource, by path and method. Upstream: apiserver/pkg/endpoints/installer.go; of custom
- * resources: builder.go.
+ * Describes what can be done with a resource, by path and method. Upstream: apiserver/pkg/endpoints/installer.go; of
+ * custom resources: builder.go.
  */
 import { openApiSchemas } from '../../../openapi/schemas.ts'
 import { apiVersionOf } from '../../../shared/api/api-version.ts'

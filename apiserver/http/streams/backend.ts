@@ -21,7 +21,7 @@ export interface BackendRequest extends Omit<Backend, 'origin'> {
   headers: OutgoingHttpHeaders
 }
 
-/** Not by import: see listen.ts. */
+/** This is not imported: see listen.ts. */
 const { request: httpRequest } = process.getBuiltinModule('node:http')
 
 /** Begins a request; its body, and what becomes of it, is the caller's affair. */

@@ -47,7 +47,7 @@ interface Connection {
   path(pod: Pod, query: Query): string
   /** Returns the options that admission sees. */
   options(query: Query): { kind: string }
-  /** Whether a refusal is told within the WebSocket to clients that know how. */
+  /** True if a refusal is told within the WebSocket to clients that can read it there. */
   translates?: boolean
 }
 

@@ -1,7 +1,7 @@
 /**
- * What structured merge must know of a type: which lists have keys, which values are owned as a whole,
- * and what Go's zero value of the type holds (a field that is there before a manager sets it has no owner).
- * Compiled once per type from the OpenAPI schemas.
+ * Holds what structured merge must know of a type: which lists have keys, which values are owned as a whole, and what
+ * Go's zero value of the type holds (a field that is there before a manager sets it has no owner). Compiled once per
+ * type from the OpenAPI schemas.
  */
 import { type OpenApiSchema, referredSchema } from '../../../openapi/schemas.ts'
 

@@ -1,4 +1,4 @@
-/** What an update checks of the metadata. Upstream does it more than once, and reports each mistake each time. */
+/** Checks the metadata of an update. Upstream does it more than once, and reports each mistake each time. */
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { traitsOf } from '../../kind/subresource-traits.ts'

@@ -1,4 +1,4 @@
-/** Which nodes: what pods and volumes have in common. */
+/** Validates selectors of nodes, which pods and volumes have in common. */
 import type { V1NodeSelectorRequirement } from '@kubernetes/client-node'
 import type { Wire } from '../../../shared/api/types.ts'
 import { invalid, required } from '../../validation/field-error.ts'

@@ -1,4 +1,4 @@
-/** What each source of a persistent volume needs, where that differs from a pod's volume. */
+/** Validates each source of a persistent volume where it differs from a pod's volume. */
 import { invalid, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dns1123Label, dns1123Subdomain } from '../../validation/names.ts'

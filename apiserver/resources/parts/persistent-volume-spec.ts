@@ -1,4 +1,4 @@
-/** What the spec of a persistent volume must be. Upstream: ValidatePersistentVolumeSpec. */
+/** Validates the spec of a persistent volume. Upstream: ValidatePersistentVolumeSpec. */
 
 import { posix } from 'node:path'
 import type { V1PersistentVolumeSpec } from '@kubernetes/client-node'

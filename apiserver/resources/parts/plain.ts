@@ -5,7 +5,7 @@ import { zeroOf } from '../../validation/decoder.ts'
 import { withEmptied } from '../../validation/emptied.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 
-/** What a table row may say besides the names. */
+/** Describes a kind that needs little more than its names. */
 interface PlainKind<T extends Stored>
   extends Pick<
     ResourceDefinition<T>,
@@ -22,17 +22,17 @@ interface PlainKind<T extends Stored>
     | 'verbs'
   > {
   group: string
-  /** Default: v1. */
+  /** Names the version; by default v1. */
   version?: string
   kind: string
   plural: string
-  /** Default: false. */
+  /** True if its objects are in namespaces. */
   namespaced?: boolean
-  /** Has a status, which the server empties at creation and writes of the object leave alone. */
+  /** True if it has a status, which the server empties at creation and writes of the object leave alone. */
   hasStatus?: boolean
   /** Where the schemas of the group live, when it is not `io.k8s.api.<first part of the group>`. */
   schemaPackage?: string
-  /** Whether metadata.generation is kept; it rises with the spec. */
+  /** True if metadata.generation is kept, which rises with the spec. */
   countsGenerations?: boolean
   strategy?: Strategy<T>
   example: Omit<T, 'apiVersion' | 'kind'>

@@ -1,4 +1,4 @@
-/** What volumes and their claims have in common. */
+/** Rules that volumes and their claims share. */
 import { isNegativeQuantity, isZeroQuantity } from '../../../shared/api/quantities/quantity.ts'
 import { forbidden, invalid, notSupported } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'

@@ -1,4 +1,4 @@
-/** What the kinds that make pods of a template have in common. */
+/** Makes the kinds that have pods of a template. */
 
 import {
   formatSelectorObject,
@@ -61,14 +61,14 @@ interface WorkloadRules<T extends Templated> extends Pick<Strategy<T>, 'validate
   statusSchema: string
   applyDefaults(object: T): void
   validateSpec(spec: T['spec'], errors: FieldErrors, old?: T['spec']): void
-  /** What an update may not change. */
+  /** Refuses what an update may not change. */
   validateLasting?(spec: T['spec'], old: T['spec'], errors: FieldErrors): void
   validateStatus(object: T, old: T, errors: FieldErrors): void
   /** Removes fields of features that are off, unless the old object has them. */
   dropGated?(spec: T['spec'], old: T['spec'] | undefined, featureGates: FeatureGates): void
-  /** Its name is a part of its pods' names, and may be too long, or have dots. */
+  /** True if its name is a part of its pods' names, so that it warns of one that is too long or has dots. */
   namesPods?: boolean
-  /** Whether there are warnings of the template. Default: where the generation has changed. */
+  /** Returns whether to warn of the template; by default if the generation has changed. */
   hasNewTemplate?(object: T, old: T): boolean
   /** Warns of the rest of the spec. */
   warnings?(spec: T['spec'], old: T | undefined): string[]

@@ -11,7 +11,7 @@ interface AuthorizerOptions {
   /** The registry whose challenges are answered. */
   registry: URL
   verifiesCertificate: boolean
-  /** Such as `repository:library/nginx:pull`. */
+  /** Names the right, such as `repository:library/nginx:pull`. */
   scope: string
   credentials?: Credentials
 }

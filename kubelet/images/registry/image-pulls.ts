@@ -14,7 +14,7 @@ interface ImagePullsOptions {
   root: string
   settings: RegistrySettings
   clock: Clock
-  /** Is told which change of the store is the kubelet's own. */
+  /** Learns which change of the store is the kubelet's own. */
   stored: StoredImages
   access: ImageAccess
 }

@@ -8,7 +8,7 @@ import type { Loading } from '../store/loading.ts'
 import { unpackLayer } from '../unpack/unpack-layer.ts'
 import type { Repository } from './repository.ts'
 
-/** As many layers are pulled at a time; containerd's default (max_concurrent_downloads). */
+/** Limits the layers that are pulled at a time; containerd's default (max_concurrent_downloads). */
 const layersAtOnce = 3
 
 /** Gives the parts of an image that a registry has. A manifest's name is a blob's place, others' are their digests. */

@@ -30,7 +30,7 @@ function hasManyDigits(text: string): boolean {
 
 /** Returns true if a text may hold an integer beyond 2⁵³ − 1. It is never false for a text that holds one. */
 export const mayBeLarge = (text: string): boolean => hasManyDigits(text) && largeNumber.test(text)
-/** More digits than any unsigned integer of 64 bits has are left to the number's own rounding. */
+/** Longer numbers than any unsigned integer of 64 bits are left to their own rounding. */
 const maxDigits = 40
 
 /** True after this process has met such an integer. Before that, no stored text needs a look. */

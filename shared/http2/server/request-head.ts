@@ -20,7 +20,7 @@ export const maxHeaderListBytes = 64 * 1024
 
 const fieldName = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 const forbiddenInValue = /[\0\r\n]/
-/** Only the first value of these fields counts; the values of others are joined. */
+/** The first value of these fields counts; the values of others are joined. */
 const single = new Set(['authorization', 'content-length', 'content-type', 'host', 'user-agent'])
 
 /**

@@ -7,7 +7,7 @@ import type { StreamOwner } from './stream-owner.ts'
 
 /** When a body has this many unsent bytes, its writers are asked to wait. */
 const highWaterMark = 64 * 1024
-/** One stream may add this much before the other streams have their turn. */
+/** A stream may add this much before the other streams have their turn. */
 const turnBytes = 64 * 1024
 
 /** A part of a body: text is ASCII only, so that each character is a byte. */

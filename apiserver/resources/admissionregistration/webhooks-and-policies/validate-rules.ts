@@ -1,4 +1,4 @@
-/** Which requests a webhook or a policy is about. Upstream: pkg/apis/admissionregistration/validation. */
+/** Validates which requests a webhook or a policy is about. Upstream: pkg/apis/admissionregistration/validation. */
 import { invalid, notSupported, required } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 

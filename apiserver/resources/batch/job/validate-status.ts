@@ -1,5 +1,5 @@
 /**
- * What may be said of a job's state; only what a write changes is looked at. Upstream: pkg/apis/batch/validation,
+ * Validates a job's status: only what a write changes. Upstream: pkg/apis/batch/validation,
  * pkg/registry/batch/job/strategy.go.
  */
 import { invalid, OMITTED, required } from '../../../validation/field-error.ts'
@@ -21,7 +21,7 @@ interface State {
 }
 
 interface Rule {
-  /** Only when one of these is another than before; absent: always. */
+  /** Names the fields of which one must have changed; absent if the rule always applies. */
   changed?: readonly (keyof State | keyof Status)[]
   isBroken(state: State, old: State): boolean
   error(state: State): FieldError

@@ -1,4 +1,4 @@
-/** What may change in a pod once it is there. */
+/** Validates what changes in a pod. */
 
 import { mayRestartAllContainers, restartRuleFor } from '../../../../shared/api/pods/restart-rules.ts'
 import type { Container, Pod, PodSpec } from '../../../../shared/api/types.ts'

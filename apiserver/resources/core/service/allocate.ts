@@ -1,6 +1,6 @@
 /**
- * What a service gets from the server before it is looked at: addresses, families, ports; and what it loses with its
- * type.
+ * Gives a service its addresses, families and ports before it is validated, and takes those that its type no longer
+ * has.
  */
 
 import type { Service } from '../../../../shared/api/types.ts'

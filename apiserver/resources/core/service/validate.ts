@@ -47,7 +47,7 @@ export function validateService({ spec = {} }: Service, errors: FieldErrors): vo
   validateTraffic(spec, errors)
 }
 
-/** What each type of service needs, and what it cannot have. */
+/** Validates what each type of service needs, and what it cannot have. */
 function validateType(spec: Spec, errors: FieldErrors): void {
   const { type } = spec
   if (type === 'LoadBalancer') {

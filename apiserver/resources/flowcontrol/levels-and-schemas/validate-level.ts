@@ -1,4 +1,4 @@
-/** What a PriorityLevelConfiguration may say. Upstream: pkg/apis/flowcontrol/validation. */
+/** Validates a PriorityLevelConfiguration. Upstream: pkg/apis/flowcontrol/validation. */
 import type { V1PriorityLevelConfigurationSpec } from '@kubernetes/client-node'
 import type { Wire } from '../../../../shared/api/types.ts'
 import { forbidden, invalid, notSupported, required } from '../../../validation/field-error.ts'

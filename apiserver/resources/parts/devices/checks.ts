@@ -1,4 +1,4 @@
-/** What the rules of claims, classes and slices of devices share. Upstream: pkg/apis/resource/validation. */
+/** Checks that claims, classes and slices of devices share. Upstream: pkg/apis/resource/validation. */
 import { duplicate, invalid, required, tooLong, tooMany } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { cIdentifier, dns1123Label, dns1123Subdomain, qualifiedName } from '../../../validation/names.ts'

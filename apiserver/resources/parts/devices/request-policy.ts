@@ -1,4 +1,4 @@
-/** How much of a device's capacity one claim may take. Upstream: validateRequestPolicy. */
+/** Validates how much of a device's capacity one claim may take. Upstream: validateRequestPolicy. */
 import { addQuantities, compareQuantities, quantityValue } from '../../../../shared/api/quantities/quantity.ts'
 import { forbidden, invalid, required } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'

@@ -4,7 +4,7 @@ import type { FeatureGateName, FeatureGates } from '../../../../shared/config/fe
 import { allContainers } from './defaults.ts'
 
 interface GatedField {
-  /** Absent: the field is not supported, as by a real server with a gate of its own that is off. */
+  /** Names the gate; absent if the field is not supported, as by a real server whose own gate is off. */
   gate?: FeatureGateName
   inUse(spec: PodSpec): boolean
   drop(spec: PodSpec): void

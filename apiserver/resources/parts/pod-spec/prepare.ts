@@ -1,4 +1,4 @@
-/** What happens to a pod between its body and its validation. */
+/** Prepares a pod between its decoding and its validation. */
 import type { Pod } from '../../../../shared/api/types.ts'
 import { APP_ARMOR_PREFIX, hasPrefix } from './validate-annotations.ts'
 

@@ -1,4 +1,4 @@
-/** What containers on Windows run as. */
+/** Validates what containers on Windows run as. */
 import type { Container, PodSpec } from '../../../../shared/api/types.ts'
 import { invalid } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'

@@ -1,4 +1,4 @@
-/** What is accepted although it looks wrong: texts for Warning headers. */
+/** Warns of what is accepted although it looks wrong, in texts for Warning headers. */
 import type { Container, ObjectMeta, Pod, PodSpec } from '../../../../shared/api/types.ts'
 import { reasonIsIgnored } from '../../../../shared/reasons/annotated-reason.ts'
 import { addressWarnings } from '../../../validation/ip.ts'

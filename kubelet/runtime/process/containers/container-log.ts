@@ -18,7 +18,7 @@ const longestLine = longestPart + 64
 interface ContainerLogOptions {
   clock: Clock
   limits?: LogLimits
-  /** Is made with the file. */
+  /** Names a link that is made with the file. */
   link?: Link
   onLimit?(limit: 'containerLogMaxSize' | 'containerLogMaxFiles'): void
 }
