@@ -10,6 +10,7 @@ interface PriorityClass extends KubeObject {
 }
 
 const classes = { group: 'scheduling.k8s.io', plural: 'priorityclasses' }
+const systemClasses = new Set(['system-node-critical', 'system-cluster-critical'])
 
 /**
  * Sets a pod's priority to the value of its priority class, and allows at most one default class. Upstream:
@@ -52,8 +53,12 @@ export function priority(lookup: Lookup, lookupAll: LookupAll): AdmissionPlugin 
         throw refused(notToBeSet('string', 'PreemptionPolicy', spec.preemptionPolicy, preemptionPolicy))
       spec.preemptionPolicy = preemptionPolicy
     },
-    validate: ({ operation, definition, subresource, object }) => {
-      if (operation === 'DELETE' || definition.group !== classes.group || definition.plural !== classes.plural) return
+    validate({ operation, definition, subresource, object, name }) {
+      if (definition.group !== classes.group || definition.plural !== classes.plural) return
+      if (operation === 'DELETE') {
+        if (!systemClasses.has(name)) return
+        throw forbidden(definition, name, 'this is a system priority class and cannot be deleted')
+      }
       if (subresource || !(object as PriorityClass).globalDefault) return
       const [other] = defaults().filter(({ metadata }) => metadata.name !== object?.metadata.name)
       if (!other) return

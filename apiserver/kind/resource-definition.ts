@@ -177,6 +177,8 @@ export interface StrategyContext {
   featureGates: FeatureGates
   limits: WorkLimits
   namespace?: string
+  /** Returns the labels of that namespace, if it is there. */
+  namespaceLabels?(): Readonly<Record<string, string>> | undefined
   /** Present for a write of a subresource. */
   subresource?: string
   /** Names the user of the write. */

@@ -122,6 +122,8 @@ export class Registry implements WritePath {
     return {
       nowMs: this.clock.now(),
       namespace,
+      namespaceLabels: () =>
+        this.lookup({ group: '', plural: 'namespaces' }, undefined, namespace ?? '')?.metadata.labels,
       subresource,
       user,
       dryRun,

@@ -59,7 +59,7 @@ function validateUrl(text: string, path: string): FieldError[] {
   return urlErrors(path, {
     scheme: url.protocol.slice(0, -1),
     host: url.host,
-    user: url.username,
+    user: url.password === '' ? url.username : `${url.username}:${url.password}`,
     fragment: url.hash.slice(1),
     query: url.search.slice(1),
   })

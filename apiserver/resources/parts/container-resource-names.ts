@@ -23,7 +23,6 @@ export function validateResourceName(name: string, field: string, errors: FieldE
 export function validateContainerResourceName(name: string, field: string, errors: FieldErrors): void {
   if (measured.has(name)) return
   validateResourceName(name, field, errors)
-  if (qualifiedName(name).length > 0) return
   if (!name.includes('/')) {
     if (!isHugePage(name)) errors.push(invalid(field, name, 'must be a standard resource for containers'))
   } else if (!isNative(name) && !isExtended(name)) {

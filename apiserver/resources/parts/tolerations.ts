@@ -5,6 +5,8 @@ import { labelValueMessages, qualifiedName } from '../../validation/names.ts'
 import { reject } from './messages.ts'
 
 const operators = ['Equal', 'Exists']
+/** They are known, and behind a gate that is off. */
+const comparisons = ['Lt', 'Gt']
 export const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
 
 export function validateTolerations(
@@ -28,7 +30,14 @@ export function validateTolerations(
       if (messages.length > 0) errors.push(invalid(`${at}.operator`, value, messages.join(';')))
     } else if (operator === 'Exists') {
       if (value) errors.push(invalid(`${at}.operator`, value, "value must be empty when `operator` is 'Exists'"))
-    } else errors.push(notSupported(`${at}.operator`, operator, operators))
+    } else
+      errors.push(
+        notSupported(
+          `${at}.operator`,
+          operator,
+          comparisons.includes(operator) ? [...operators, ...comparisons] : operators,
+        ),
+      )
     if (effect && !taintEffects.includes(effect)) errors.push(notSupported(`${at}.effect`, effect, taintEffects))
   }
 }

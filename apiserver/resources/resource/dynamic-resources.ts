@@ -3,12 +3,13 @@ import type { V1DeviceClass, V1ResourceClaimTemplate, V1ResourceSlice } from '@k
 import type { KubeObject, ObjectMeta, WithMeta } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
-import type { ResourceDefinition } from '../../kind/resource-definition.ts'
+import type { ResourceDefinition, StrategyContext } from '../../kind/resource-definition.ts'
 import { invalid } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dump } from '../../validation/go-dump.ts'
 import { validateTemplateMeta } from '../../validation/object-meta.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
+import { validateAdminAccess } from '../parts/devices/admin-access.ts'
 import {
   type DeviceClaim,
   type DeviceClassSpec,
@@ -91,10 +92,17 @@ const resourceclaim = plain<ResourceClaim>({
   strategy: {
     applyDefaults: ({ spec }) => defaultRequests(spec.devices),
     returnsDeletedObject: true,
-    validate: ({ spec }, errors) => validateDeviceClaim(spec.devices ?? {}, 'spec.devices', errors),
-    validateUpdate(claim, old, errors, { subresource }) {
-      if (subresource === 'status') validateClaimStatus(claim, old, errors)
-      else validateImmutable(claim.spec, old.spec, 'spec', errors, 'io.k8s.api.resource.v1.ResourceClaimSpec')
+    validate({ spec }, errors, context) {
+      validateRequestedAccess(spec, errors, context)
+      validateDeviceClaim(spec.devices ?? {}, 'spec.devices', errors)
+    },
+    validateUpdate(claim, old, errors, context) {
+      if (context.subresource === 'status') {
+        const [results, before] = [claim, old].map(({ status }) => status?.allocation?.devices?.results)
+        if (!before?.some(({ adminAccess }) => adminAccess))
+          validateAdminAccess(results, 'status.allocation.devices.results', errors, context)
+        validateClaimStatus(claim, old, errors)
+      } else validateImmutable(claim.spec, old.spec, 'spec', errors, 'io.k8s.api.resource.v1.ResourceClaimSpec')
     },
   },
   example: {
@@ -102,6 +110,18 @@ const resourceclaim = plain<ResourceClaim>({
     spec: { devices: { requests: [{ name: 'gpu', exactly: { deviceClassName: 'gpu' } }] } },
   },
 })
+
+const validateRequestedAccess = (
+  spec: { devices?: DeviceClaim },
+  errors: FieldErrors,
+  context: StrategyContext,
+): void =>
+  validateAdminAccess(
+    spec.devices?.requests?.map(({ exactly }) => exactly),
+    'spec.devices.requests',
+    errors,
+    context,
+  )
 
 function validateTemplate({ spec }: ResourceClaimTemplate, errors: FieldErrors): void {
   validateTemplateMeta(spec.metadata as Partial<ObjectMeta>, 'spec.metadata', errors)
@@ -117,7 +137,10 @@ const resourceclaimtemplate = plain<ResourceClaimTemplate>({
   strategy: {
     applyDefaults: ({ spec }) => defaultRequests(spec.spec.devices),
     returnsDeletedObject: true,
-    validate: validateTemplate,
+    validate(template, errors, context) {
+      validateRequestedAccess(template.spec.spec, errors, context)
+      validateTemplate(template, errors)
+    },
     validateUpdate(template, old, errors) {
       validateTemplate(template, errors)
       if (deepEqual(template.spec, old.spec)) return

@@ -34,8 +34,9 @@ export const priorityclass = plain<PriorityClass>({
     age(object.metadata.creationTimestamp, nowMs),
     object.preemptionPolicy ?? '',
   ],
-  countsGenerations: true,
   strategy: {
+    // It never rises.
+    generation: { changed: () => false },
     applyDefaults(object) {
       object.preemptionPolicy ??= 'PreemptLowerPriority'
     },

@@ -11,7 +11,7 @@ import { isNegativeQuantity } from '../../../shared/api/quantities/quantity.ts'
 import type { WithMeta } from '../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
-import { duplicate, forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
+import { duplicate, forbidden, invalid, notSupported, required, tooLong } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { type LabelSelector, validateLabelSelector } from '../../validation/label-selector.ts'
 import { dns1123Subdomain, qualifiedName } from '../../validation/names.ts'
@@ -273,12 +273,15 @@ export const storage: ResourceDefinition[] = [
   volumeattributesclass,
 ]
 
+const MAX_PARAMETERS = 512
+
 function validateAttributes({ driverName, parameters }: WithMeta<V1VolumeAttributesClass>, errors: FieldErrors): void {
   if (!driverName) errors.push(required('driverName'))
   else reject(errors, 'driverName', driverName.toLowerCase(), qualifiedName(driverName.toLowerCase()))
+  const count = Object.keys(parameters ?? {}).length
+  if (count > MAX_PARAMETERS) return void errors.push(tooLong('parameters', MAX_PARAMETERS))
   if (parameters && '' in parameters) errors.push(invalid('parameters', '', 'field can not be empty.'))
-  if (Object.keys(parameters ?? {}).length === 0)
-    errors.push(required('parameters', 'must contain at least one key/value pair'))
+  if (count === 0) errors.push(required('parameters', 'must contain at least one key/value pair'))
 }
 
 function validateAttachment({ spec }: WithMeta<V1VolumeAttachment>, errors: FieldErrors): void {

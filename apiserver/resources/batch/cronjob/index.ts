@@ -131,10 +131,10 @@ function validateTimeZone(zone: string | undefined, errors: FieldErrors): void {
   if (zone === undefined) return
   const refuse = (detail: string) => errors.push(invalid('spec.timeZone', zone, detail))
   if (zone === '') refuse('timeZone must be nil or non-empty string')
-  else if (zone.toLowerCase() === 'local')
-    refuse('timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones')
   else {
-    const problem = zoneProblem(zone)
+    if (zone.toLowerCase() === 'local')
+      refuse('timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones')
+    const problem = zone === 'Local' ? undefined : zoneProblem(zone)
     if (problem) refuse(problem)
   }
 }

@@ -70,7 +70,11 @@ export function validateRequest(spec: Wire<V1CertificateSigningRequestSpec>, err
     if (!usages.includes(usage)) errors.push(notSupported(`spec.usages[${index}]`, usage, usages))
     if (isRepeated(usage)) errors.push(duplicate(`spec.usages[${index}]`, usage))
   }
-  validateSigner(spec.signerName, errors)
+  if (spec.signerName === 'kubernetes.io/legacy-unknown')
+    errors.push(
+      invalid('spec.signerName', spec.signerName, 'the legacy signerName is not allowed via this API version'),
+    )
+  else validateSigner(spec.signerName, errors)
   const seconds = spec.expirationSeconds
   if (seconds !== undefined && seconds < MIN_SECONDS)
     errors.push(

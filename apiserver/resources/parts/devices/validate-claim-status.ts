@@ -27,6 +27,7 @@ import {
 } from './validate-claim.ts'
 
 interface Result extends Binding {
+  adminAccess?: boolean
   request: string
   driver: string
   pool: string

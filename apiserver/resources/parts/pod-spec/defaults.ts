@@ -1,7 +1,9 @@
 /** Defaults of a pod's spec; those of containers and volumes hold in templates of workloads too. */
-import { addQuantities, roundUpAmounts } from '../../../../shared/api/quantities/quantity.ts'
+import { roundUpAmounts } from '../../../../shared/api/quantities/quantity.ts'
 import type { Container, HTTPGetAction, PodSpec, Probe } from '../../../../shared/api/types.ts'
+import { isHugePage } from '../container-resource-names.ts'
 import { defaultVolumeSource } from '../volume-defaults.ts'
+import { containerTotals } from './container-totals.ts'
 
 export function defaultPodSpec(spec: PodSpec): void {
   spec.restartPolicy ||= 'Always'
@@ -19,12 +21,12 @@ export function defaultPodSpec(spec: PodSpec): void {
 /** Sets the defaults that apply to pods only, not to the templates of workloads. */
 export function defaultPodOnly(spec: PodSpec): void {
   spec.enableServiceLinks ??= true
-  if (spec.resources) defaultPodRequests(spec, spec.resources)
   for (const { resources } of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
     if (!resources?.limits) continue
     const requests = { ...resources.limits, ...resources.requests }
     if (Object.keys(requests).length > 0) resources.requests = requests
   }
+  if (spec.resources) defaultPodResources(spec, spec.resources)
   if (!spec.hostNetwork) return
   for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
     for (const port of container.ports ?? []) port.hostPort ||= port.containerPort
@@ -37,19 +39,22 @@ export const allContainers = (spec: PodSpec): Container[] => [
   ...((spec.ephemeralContainers ?? []) as unknown as Container[]),
 ]
 
-/** Requests of the whole pod: what its containers ask for together, else its limits. */
-function defaultPodRequests(spec: PodSpec, resources: NonNullable<PodSpec['resources']>): void {
+/** A pod's own resources that it leaves open: what its containers have together, else the requests are its limits. */
+function defaultPodResources(spec: PodSpec, resources: NonNullable<PodSpec['resources']>): void {
   const requests: Record<string, string> = { ...resources.requests }
-  const given = new Set(Object.keys(requests))
-  for (const container of spec.containers ?? []) {
-    for (const [name, quantity] of Object.entries(container.resources?.requests ?? {})) {
-      if (!given.has(name) && podLevel.has(name)) requests[name] = addQuantities(requests[name] ?? '0', quantity)
-    }
+  const limits: Record<string, string> = { ...resources.limits }
+  if (Object.keys({ ...limits, ...requests }).length === 0) return
+  for (const [name, limit] of containerTotals(spec, 'limits')) {
+    if (isHugePage(name) && requests[name] === undefined) limits[name] ??= limit
   }
-  for (const [name, limit] of Object.entries(resources.limits ?? {})) if (podLevel.has(name)) requests[name] ??= limit
-  if (Object.keys(requests).length > 0) resources.requests = requests
+  if (Object.keys(limits).length === 0) return
+  for (const [name, request] of containerTotals(spec, 'requests')) if (measured.has(name)) requests[name] ??= request
+  for (const [name, limit] of Object.entries(limits)) {
+    if (measured.has(name) || isHugePage(name)) requests[name] ??= limit
+  }
+  Object.assign(resources, { limits, requests })
 }
-const podLevel = new Set(['cpu', 'memory'])
+const measured = new Set(['cpu', 'memory'])
 
 /** Nothing finer than thousandths is handed out. */
 function roundUp(resources: Container['resources']): void {

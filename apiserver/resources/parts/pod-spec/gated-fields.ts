@@ -6,7 +6,8 @@ import { allContainers } from './defaults.ts'
 interface GatedField {
   /** Names the gate; absent if the field is not supported, as by a real server whose own gate is off. */
   gate?: FeatureGateName
-  inUse(spec: PodSpec): boolean
+  /** Absent: no stored object uses it, as no gate turns it on. */
+  inUse?(spec: PodSpec): boolean
   drop(spec: PodSpec): void
 }
 
@@ -48,9 +49,12 @@ const gatedFields: GatedField[] = [
     },
   },
   {
-    inUse: (spec) => projections(spec).some(({ clusterTrustBundle }) => clusterTrustBundle !== undefined),
     drop(spec) {
-      for (const projection of projections(spec)) delete projection.clusterTrustBundle
+      delete (spec as { schedulingGroup?: unknown }).schedulingGroup
+      for (const projection of projections(spec)) {
+        delete projection.clusterTrustBundle
+        delete projection.podCertificate
+      }
     },
   },
 ]
@@ -58,7 +62,7 @@ const gatedFields: GatedField[] = [
 export function dropDisabledFields(spec: PodSpec, old: PodSpec | undefined, featureGates: FeatureGates): void {
   for (const { gate, inUse, drop } of gatedFields) {
     if (gate && featureGates[gate]) continue
-    if (old && inUse(old)) continue
+    if (old && inUse?.(old)) continue
     drop(spec)
   }
 }

@@ -1,11 +1,9 @@
 /** Requests and limits of containers and pods. */
 
 import {
-  addQuantities,
   compareQuantities,
   isNegativeQuantity,
   isWholeQuantity,
-  isZeroQuantity,
   parseQuantity,
 } from '../../../../shared/api/quantities/quantity.ts'
 import type { Container, PodSpec } from '../../../../shared/api/types.ts'
@@ -20,6 +18,7 @@ import {
 } from '../container-resource-names.ts'
 import { counted } from '../counted-resources.ts'
 import { NOT_NEGATIVE } from '../messages.ts'
+import { containerTotals } from './container-totals.ts'
 
 type Resources = NonNullable<Container['resources']>
 type Amounts = Record<string, string>
@@ -146,17 +145,13 @@ export function validatePodLevelResources(spec: PodSpec, path: string, errors: F
 }
 
 function validatePodLevelConsistency(spec: PodSpec, path: string, errors: FieldErrors): void {
-  const totals = new Map<string, string>()
-  for (const { resources } of spec.containers ?? []) {
-    for (const [name, quantity] of Object.entries(resources?.requests ?? {})) {
-      totals.set(name, addQuantities(totals.get(name) ?? '0', quantity))
-    }
-  }
-  for (const [name, total] of totals) {
-    const own = amountOf(spec.resources?.requests, name) ?? '0'
-    if (compareQuantities(total, own) > 0 && !isZeroQuantity(total)) {
-      const detail = `must be greater than or equal to aggregate container requests of ${total}`
-      errors.push(invalid(`${path}.requests[${name}]`, own, detail))
+  for (const list of ['requests', 'limits'] as const) {
+    for (const [name, total] of containerTotals(spec, list)) {
+      const own = amountOf(spec.resources?.[list], name)
+      if (own === undefined || compareQuantities(total, own) <= 0) continue
+      if (list === 'limits' && !isHugePage(name)) continue
+      const detail = `must be greater than or equal to aggregate container ${list} of ${total}`
+      errors.push(invalid(`${path}.${list}[${name}]`, own, detail))
     }
   }
   for (const [index, { resources }] of (spec.containers ?? []).entries()) {

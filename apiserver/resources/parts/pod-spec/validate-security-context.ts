@@ -135,9 +135,8 @@ function validateSysctls(spec: PodSpec, { sysctls = [] }: PodSecurityContext, pa
     else if (name.length > MAX_SYSCTL || !sysctlName.test(name)) {
       const detail = `must have at most ${MAX_SYSCTL} characters and match regex ${SYSCTL_PATTERN}`
       reject(errors, field, name, [detail])
-    } else if (names.has(name.replaceAll('/', '.')))
-      errors.push({ type: 'FieldValueDuplicate', field, value: name, detail: '' })
-    names.add((name ?? '').replaceAll('/', '.'))
+    } else if (names.has(name)) errors.push({ type: 'FieldValueDuplicate', field, value: name, detail: '' })
+    names.add(name)
     if (spec.hostNetwork && name?.startsWith('net.')) {
       errors.push(invalid(field, name, "may not be specified when 'hostNetwork' is true"))
     }

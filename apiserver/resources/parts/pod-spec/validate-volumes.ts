@@ -3,7 +3,6 @@ import { isNegativeQuantity } from '../../../../shared/api/quantities/quantity.t
 import type { ObjectMeta, PodSpec } from '../../../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, notSupported, required } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
-import { validateLabelSelector } from '../../../validation/label-selector.ts'
 import { dns1123Label, dns1123Subdomain } from '../../../validation/names.ts'
 import { validateTemplateMeta } from '../../../validation/object-meta.ts'
 import { validateDriverName } from '../driver-name.ts'
@@ -267,27 +266,20 @@ function validateProjection(
   claim: (path: string | undefined, blamed?: string) => void,
   errors: FieldErrors,
 ): void {
-  let given = 0
-  /** Returns true once: only the first source of an entry is looked into. */
-  const isFirst = (): boolean => {
-    given++
-    if (given > 1) errors.push(forbidden(at, MORE_THAN_ONE))
-    return given === 1
-  }
   for (const name of ['secret', 'configMap'] as const) {
     const projection = source[name]
-    if (!projection || !isFirst()) continue
+    if (!projection) continue
     if (!projection.name) errors.push(required(`${at}.${name}.name`))
     validateItems(projection.items, `${at}.${name}.items`, errors)
     for (const item of projection.items ?? []) claim(item.path, projection.name ?? '')
   }
-  if (source.downwardAPI && isFirst()) {
+  if (source.downwardAPI) {
     for (const item of source.downwardAPI.items ?? []) {
       validateDownwardFile(item, `${at}.downwardAPI`, errors)
       claim(item.path)
     }
   }
-  if (source.serviceAccountToken && isFirst()) {
+  if (source.serviceAccountToken) {
     const { expirationSeconds: seconds = 0, path } = source.serviceAccountToken
     const field = `${at}.serviceAccountToken`
     if (seconds < TEN_MINUTES) {
@@ -296,21 +288,12 @@ function validateProjection(
     if (seconds > MAX_TOKEN_SECONDS) {
       errors.push(invalid(`${field}.expirationSeconds`, seconds, 'may not specify a duration larger than 2^32 seconds'))
     }
-    if (!path) errors.push(required(`${field}.path`))
-    // Upstream does not look whether another source has the path.
-    else validateLocalNonReservedPath(path, `${field}.path`, errors)
+    // Upstream blames the volume, and does not look whether another source has the path.
+    const volume = at.slice(0, at.lastIndexOf('.sources['))
+    if (!path) errors.push(required(`${volume}.path`))
+    else validateLocalNonReservedPath(path, `${volume}.path`, errors)
   }
-  if (source.clusterTrustBundle && isFirst()) {
-    const { labelSelector, path } = source.clusterTrustBundle
-    validateLabelSelector(labelSelector, `${at}.clusterTrustBundle.labelSelector`, errors)
-    if (!path) errors.push(required(`${at}.clusterTrustBundle.path`))
-    claim(path)
-  }
-  if (source.podCertificate && isFirst()) {
-    for (const name of ['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const) {
-      claim(source.podCertificate[name])
-    }
-  }
+  if (Object.keys(source).length > 1) errors.push(forbidden(at, MORE_THAN_ONE))
 }
 
 /** Validates the volumes and returns the valid ones by name, for the checks of the mounts. */

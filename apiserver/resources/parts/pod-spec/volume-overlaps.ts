@@ -32,21 +32,11 @@ export function overlapWarnings(volumes: readonly Volume[]): string[] {
 }
 
 function placesOfSource(source: Source): Place[] {
-  const { configMap, secret, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate } = source
+  const { configMap, secret, downwardAPI, serviceAccountToken } = source
   if (configMap?.items) return placesOf(configMap.items, `ConfigMap ${quoted(configMap.name)}`)
   if (secret?.items) return placesOf(secret.items, `Secret ${quoted(secret.name)}`)
   if (downwardAPI?.items) return placesOf(downwardAPI.items, 'DownwardAPI')
-  if (serviceAccountToken) return placesOf([serviceAccountToken], 'ServiceAccountToken')
-  if (clusterTrustBundle) {
-    const { name, signerName } = clusterTrustBundle
-    return placesOf([clusterTrustBundle], `ClusterTrustBundle ${quoted(name ?? signerName)}`)
-  }
-  const { certificateChainPath, keyPath, credentialBundlePath } = podCertificate ?? {}
-  return [
-    ...placesOf([{ path: certificateChainPath }], 'PodCertificate chain'),
-    ...placesOf([{ path: keyPath }], 'PodCertificate key'),
-    ...placesOf([{ path: credentialBundlePath }], 'PodCertificate credential bundle'),
-  ]
+  return serviceAccountToken ? placesOf([serviceAccountToken], 'ServiceAccountToken') : []
 }
 
 const placesOf = (items: readonly { path?: string }[] = [], source: string): Place[] =>
