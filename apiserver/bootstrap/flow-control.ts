@@ -3,14 +3,18 @@ import type { SystemObject } from './system-object.ts'
 /** Upstream: apiserver/pkg/apis/flowcontrol/bootstrap/default.go. */
 
 const group = 'flowcontrol.apiserver.k8s.io'
-const autoupdate = { 'apf.kubernetes.io/autoupdate-spec': 'true' }
+/** How the server writes them. */
+const written = {
+  manager: 'api-priority-and-fairness-config-producer-v1',
+  annotations: { 'apf.kubernetes.io/autoupdate-spec': 'true' },
+}
 
 const level = (name: string, spec: object): SystemObject => ({
   group,
   version: 'v1',
   plural: 'prioritylevelconfigurations',
   name,
-  annotations: autoupdate,
+  ...written,
   body: { spec, status: {} },
 })
 
@@ -144,7 +148,7 @@ const flowSchemas = schemas.map(
     version: 'v1',
     plural: 'flowschemas',
     name,
-    annotations: autoupdate,
+    ...written,
     body: {
       spec: {
         priorityLevelConfiguration: { name: levelName },

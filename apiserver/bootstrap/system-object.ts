@@ -4,6 +4,8 @@ export interface SystemObject {
   version: string
   plural: string
   name: string
+  /** Default: kube-apiserver. */
+  manager?: string
   /** Holds all fields but the metadata. */
   body: Record<string, unknown>
   labels?: Record<string, string>

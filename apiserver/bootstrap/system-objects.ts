@@ -29,13 +29,13 @@ function makeTemplates(catalog: Catalog, serviceCidr: string): ObjectTemplate[] 
   const { uid, time } = unstamped
   const services = builtInApiServices(catalog.definitions(), time)
   const objects = [...priorityClasses, ...flowControl, defaultServiceCidr(serviceCidr, time), ...services]
-  return objects.map(({ group, version, plural, name, body, labels, annotations, finalizers }) => {
+  return objects.map(({ group, version, plural, body, manager = 'kube-apiserver', ...given }) => {
     const definition = catalog.find(group, version, plural)
     if (!definition) throw new Error(`nothing serves ${plural}.${group}`)
-    const metadata: ObjectMeta = { name, uid, creationTimestamp: time, labels, annotations, finalizers }
+    const metadata: ObjectMeta = { ...given, uid, creationTimestamp: time }
     if (definition.strategy.generation) metadata.generation = 1
     const object: KubeObject = { metadata, ...body }
-    trackFields(definition, undefined, object, { manager: 'kube-apiserver', time })
-    return new ObjectTemplate(objectKey(definition, undefined, name), object)
+    trackFields(definition, undefined, object, { manager, time })
+    return new ObjectTemplate(objectKey(definition, undefined, given.name), object)
   })
 }

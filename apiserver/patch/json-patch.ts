@@ -88,7 +88,7 @@ function applyOperation(
       replace(target, structuredClone(value))
       break
     case 'copy':
-      insert(target, copies.of(read(locate(document, from, op))))
+      insert(target, copies.of(read(locate(document, from, op)) ?? null))
       break
     case 'test':
       if (!isDeepStrictEqual(read(target) ?? null, value))

@@ -13,7 +13,7 @@ export const noMergeKey = (item: unknown, mergeKey: string): StatusError =>
   plainError(`map: ${printValue(item)} does not contain declared merge key: ${mergeKey}`)
 
 export const badArgument = (expected: string, value: unknown): StatusError =>
-  plainError(`expected a ${expected}, but received a ${printType(value)}`)
+  plainError(`expected a ${expected}, but received a ${value === null ? '%!s(<nil>)' : printType(value)}`)
 
 export function unknownDirective(directive: unknown, item: unknown): StatusError {
   const text = typeof directive === 'string' ? directive : `%!s(${printType(directive)}=${printValue(directive)})`

@@ -105,6 +105,7 @@ function mergeOrderedLists(out: JsonMap, patch: JsonMap, type: PatchType): Set<s
     const items = list(Object.hasOwn(patch, key) ? patch[key] : undefined)
     const field = type.field(key)
     if (order === undefined) throw badArgument('[]interface {}', patch[directive])
+    if (field.mergeKey) ofMapsInOrder(order, (items ?? []).length > 0)
     checkOrder(items ?? [], order, field.mergeKey)
     if (!live && !items) continue
     ofMaps(live ?? [], items ?? [])
@@ -117,6 +118,13 @@ function mergeOrderedLists(out: JsonMap, patch: JsonMap, type: PatchType): Set<s
     done.add(key)
   }
   return done
+}
+
+/** The order of a list that is merged by a key has maps with the key. */
+function ofMapsInOrder(order: readonly unknown[], hasItems: boolean): void {
+  const odd = order.findIndex((wanted) => !isMap(wanted))
+  if (odd === -1) return
+  throw hasItems ? badArgument('map[string]interface {}', order[odd]) : plainError(`value for key ${odd} is not a map`)
 }
 
 /** A list, or undefined for none. */

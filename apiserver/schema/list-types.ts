@@ -6,7 +6,7 @@ import { mentions } from './mentions.ts'
 import { type SchemaWork, stepsPerError } from './schema-work.ts'
 
 /**
- * Returns an error for each repeated item: a list of type set holds each value once, and a list of type map holds each
+ * Returns an error for each item that stands twice or more, at its second place: a list of type set holds each value once, and a list of type map holds each
  * combination of its keys once. `work` is the budget of the request.
  */
 export function validateListTypes(value: unknown, schema: JSONSchemaProps, work: SchemaWork): FieldError[] {
@@ -44,14 +44,15 @@ class ListCheck {
       this.#add(invalid(`${path}[${stray}]`, items[stray], 'must be an object for an array of list-type map'))
     else if (identity !== undefined) {
       const stepsPerItem = schema['x-kubernetes-list-map-keys']?.length ?? 0
-      const seen = new Set<string>()
+      const seen = new Map<string, number>()
       items.forEach((item, index) => {
         this.#work.spend(stepsPerItem)
         const id = identity(item)
         if (id === undefined) return
         const text = sortedJson(id)
-        if (seen.has(text)) this.#add(duplicate(`${path}[${index}]`, parseExact(text)))
-        seen.add(text)
+        const times = seen.get(text) ?? 0
+        if (times === 1) this.#add(duplicate(`${path}[${index}]`, parseExact(text)))
+        seen.set(text, times + 1)
       })
     }
     const itemSchema = itemsOf(schema)

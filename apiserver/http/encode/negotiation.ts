@@ -22,7 +22,8 @@ const yaml = 'application/yaml'
 /** This serves clients that accept nothing else: JSON is cut from the stored text, without parsing. */
 const protobuf = 'application/vnd.kubernetes.protobuf'
 const media = [json, yaml, protobuf]
-const watchMedia = [...media, `${json};stream=watch`, `${protobuf};stream=watch`]
+export const streamMedia = [`${json};stream=watch`, `${protobuf};stream=watch`]
+const watchMedia = [...media, ...streamMedia]
 const acceptable = new Set(['*/*', ...media])
 
 export const isAcceptable = (type: string): boolean => acceptable.has(type)
@@ -113,7 +114,8 @@ function choose(ranges: readonly MediaRange[], list: boolean): Negotiated {
   return best.negotiated
 }
 
-export const unknownShape = () => notAcceptable(`only the following media types are accepted: ${media.join(', ')}`)
+export const unknownShape = (accepted: readonly string[] = media) =>
+  notAcceptable(`only the following media types are accepted: ${accepted.join(', ')}`)
 
 const kinds = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'])
 
@@ -121,10 +123,10 @@ const kinds = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadataL
 function read({ type, parameters }: MediaRange): Negotiated | undefined {
   const encoding = encodingOf(type)
   const { as, g, v } = parameters
-  if (as === undefined) return { encoding }
+  if (as === undefined && g === undefined && v === undefined) return { encoding }
   // Tables have no protobuf form.
   if (as === 'Table' && encoding === 'protobuf') return undefined
-  if (!kinds.has(as) || g !== 'meta.k8s.io' || (v !== 'v1' && v !== 'v1beta1')) return undefined
+  if (as === undefined || !kinds.has(as) || g !== 'meta.k8s.io' || (v !== 'v1' && v !== 'v1beta1')) return undefined
   return { encoding, transform: { kind: as as Transform['kind'], version: v } }
 }
 

@@ -1,5 +1,11 @@
 import { ownValue } from '../../../shared/api/json/own-value.ts'
-import { badRequest, methodNotAllowed, notFound, resourceNotFound } from '../../../shared/api/status/status-errors.ts'
+import {
+  badRequest,
+  methodNotAllowed,
+  methodNotSupported,
+  notFound,
+  resourceNotFound,
+} from '../../../shared/api/status/status-errors.ts'
 import type { ResourceDefinition, SubresourceEntry } from '../../kind/resource-definition.ts'
 import { subresourcesOf } from '../../kind/subresources.ts'
 import { type Handler, writing } from '../handler.ts'
@@ -59,7 +65,8 @@ export function findSubresource(
   const methods = methodsOf(definition, subresource)
   if (!methods) throw definition.custom ? notFound(definition, name) : resourceNotFound()
   const handler = ownValue(methods, method)
-  if (!handler) throw methodNotAllowed()
+  const verb = definition.custom && ownValue({ DELETE: 'delete', POST: 'create' }, method)
+  if (!handler) throw verb ? methodNotSupported(definition, verb) : methodNotAllowed()
   return handler
 }
 

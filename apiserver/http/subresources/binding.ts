@@ -5,7 +5,7 @@ import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { Registry } from '../../registry/registry.ts'
 import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
 import { otherNamespace } from '../../registry/writes/before-create.ts'
-import { checkUid } from '../../registry/writes/before-update.ts'
+import { checkPrecondition, checkUid } from '../../registry/writes/before-update.ts'
 import { errorBody, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { decodeBody } from '../../validation/request-body.ts'
@@ -66,6 +66,7 @@ export async function bind(
   const asObject = body as unknown as KubeObject
   const check = (): void => checkTarget(scope, body)
   await admitUnstored(registry, { ...scope, subresource: 'binding' }, { kind: binding, body: asObject, options, check })
+  if (!scope.name) throw badRequest('Name parameter required.')
   const { metadata, target } = body
   await registry.update(
     { ...scope, subresource: 'binding' },
@@ -76,6 +77,8 @@ export async function bind(
         const object = current!((member) => member !== 'spec')
         const pod = object as unknown as Pod
         checkUid(scope, metadata.uid, object.metadata.uid, options.dryRun)
+        const { resourceVersion } = object.metadata
+        checkPrecondition(scope, 'ResourceVersion', metadata.resourceVersion, resourceVersion, options.dryRun)
         checkPod(scope.definition, pod)
         pod.spec = boundSpec(pod.spec, target.name ?? '')
         if (metadata.annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...metadata.annotations }

@@ -1,4 +1,4 @@
-import { badRequest } from '../../../shared/api/status/status-errors.ts'
+import { badRequest, plainError } from '../../../shared/api/status/status-errors.ts'
 import type { DeleteOptions, KubeObject, Pod, PodCondition, PodDisruptionBudget } from '../../../shared/api/types.ts'
 import { podDisruptionBudgets } from '../../../shared/client/resources.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
@@ -46,7 +46,11 @@ export async function evictPod(
     checkEviction(body, name)
     // The only mistake in the options that upstream reports before it validates.
     parseDeleteOptions({ reason: body.deleteOptions?.reason }, info.query, context)
-    api.registry.get(scope)
+    const [inQuery, inBody] = [info.query.getAll('dryRun'), body.deleteOptions?.dryRun ?? []]
+    if (inQuery.length > 0 && inBody.length > 0 && inQuery.join(' ') !== inBody.join(' ')) {
+      const both = `[${inQuery.join(' ')}] and [${inBody.join(' ')}]`
+      throw plainError(`Non-matching dry-run options in request and content: ${both}`)
+    }
   }
   const admission = { kind: eviction, body, options: requested, check }
   await admitUnstored(api.registry, { ...scope, subresource: 'eviction' }, admission)

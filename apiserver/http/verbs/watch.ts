@@ -9,7 +9,14 @@ import { Watch } from '../../watchcache/watch.ts'
 import type { WatchCache } from '../../watchcache/watch-cache.ts'
 import type { WatchEncoder } from '../../watchcache/watch-sink.ts'
 import type { ApiContext } from '../api-context.ts'
-import { type Negotiated, negotiate, notInProtobuf, type Transform, unknownShape } from '../encode/negotiation.ts'
+import {
+  type Negotiated,
+  negotiate,
+  notInProtobuf,
+  streamMedia,
+  type Transform,
+  unknownShape,
+} from '../encode/negotiation.ts'
 import { baseHeaders, contentTypes } from '../encode/respond.ts'
 import { includeObject } from '../encode/table.ts'
 import {
@@ -47,6 +54,7 @@ export async function watch(api: ApiContext, { exchange, definition, target }: R
     after,
     withoutInitialBookmark: !options.watch,
   })
+  if ((options.timeoutSeconds ?? 0) < 0) return sink.end()
   const seconds = options.timeoutSeconds || minTimeoutSeconds * (1 + api.registry.random())
   const timer = api.clock.machine.setTimer(
     seconds * 1000,
@@ -117,7 +125,7 @@ function chooseEncoder(
   { request, info, upgrade }: Exchange,
 ): { encoding: Negotiated['encoding']; encoder: WatchEncoder<Buffer> } {
   const { transform, encoding } = negotiate(request.headers.accept, true)
-  if (encoding === 'yaml') throw unknownShape()
+  if (encoding === 'yaml') throw unknownShape(streamMedia)
   const lines = jsonEncoder(api, definition, { transform, info })
   // The messages of a WebSocket are text.
   if (encoding === 'json' || upgrade) return { encoding: 'json', encoder: lines }

@@ -6,6 +6,7 @@ import type { User } from '../../kind/user.ts'
 import type { RequestScope } from '../../registry/write-context.ts'
 import { invalid, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
+import { labelValueMessages, qualifiedName } from '../../validation/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import { refuseReview, review } from './review.ts'
 
@@ -115,7 +116,7 @@ function validateSelectors({ spec: { resourceAttributes = {} } }: AccessReview, 
     if (!rawSelector && requirements.length === 0) {
       errors.push(required(`${at}.requirements`, `when ${at} is specified, requirements or rawSelector is required`))
     }
-    for (const [index, { operator, values = [] }] of requirements.entries()) {
+    for (const [index, { key, operator, values = [] }] of requirements.entries()) {
       const path = `${at}.requirements[${index}].values`
       if ((operator === 'In' || operator === 'NotIn') && values.length === 0) {
         errors.push(required(path, "must be specified when `operator` is 'In' or 'NotIn'"))
@@ -125,6 +126,12 @@ function validateSelectors({ spec: { resourceAttributes = {} } }: AccessReview, 
           field: path,
           detail: "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
         })
+      }
+      if (name === 'labelSelector') {
+        const refuse = (field: string, value: string, messages: readonly string[]) =>
+          errors.push(...messages.map((message) => invalid(field, value, message)))
+        refuse(`${at}.requirements[${index}].key`, key, qualifiedName(key))
+        for (const [place, value] of values.entries()) refuse(`${path}[${place}]`, value, labelValueMessages(value))
       }
     }
   }

@@ -19,8 +19,16 @@ export function bodyResourceVersion({ metadata }: KubeObject): bigint | undefine
 }
 
 /** Throws a StatusError (409) if the body has a UID and the object has another, or does not exist. */
-export function checkUid(
+export const checkUid = (
   scope: ObjectScope,
+  asked: string | undefined,
+  found: string | undefined,
+  dryRun?: boolean,
+): void => checkPrecondition(scope, 'UID', asked, found, dryRun)
+
+export function checkPrecondition(
+  scope: ObjectScope,
+  what: 'UID' | 'ResourceVersion',
   asked: string | undefined,
   found: string | undefined,
   dryRun?: boolean,
@@ -30,7 +38,7 @@ export function checkUid(
   throw conflict(
     definition,
     name,
-    `StorageError: invalid object, Code: 4, Key: ${messageKey(definition, namespace, name, dryRun)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${asked}, UID in object meta: ${found ?? ''}`,
+    `StorageError: invalid object, Code: 4, Key: ${messageKey(definition, namespace, name, dryRun)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${asked}, ${what} in object meta: ${found ?? ''}`,
   )
 }
 
