@@ -6,7 +6,7 @@ import type { Authenticator, Credentials } from './types.ts'
 export function bearerToken(tokens: Pick<ServiceAccountTokens, 'authenticate'>): Authenticator {
   return {
     authenticate({ headers }) {
-      const token = /^bearer +(\S+)/i.exec(headers.authorization ?? '')?.[1] ?? protocolToken(headers)
+      const token = /^bearer (\S+)/i.exec(headers.authorization ?? '')?.[1] ?? protocolToken(headers)
       if (!token) return undefined
       let bearer: ReturnType<ServiceAccountTokens['authenticate']>
       try {
@@ -19,6 +19,9 @@ export function bearerToken(tokens: Pick<ServiceAccountTokens, 'authenticate'>):
     },
   }
 }
+
+/** Returns whether the header has another space before the token, which is not read then. */
+export const hasSpaceBeforeToken = ({ authorization }: Headers): boolean => /^bearer  +\S/i.test(authorization ?? '')
 
 const protocolPrefix = 'base64url.bearer.authorization.k8s.io.'
 

@@ -32,6 +32,26 @@ const modes: readonly Mode[] = [
   { name: 'user-info', applies: ({ name }) => nodeNameOf(name) === undefined && !accountPattern.test(name) },
 ]
 
+/** The names of users with the mode in which each was last allowed: it is tried first. */
+export class LastModes {
+  readonly #modes = new Map<string, Mode | undefined>()
+
+  /** Returns all modes in the order in which they are tried. */
+  orderFor({ name }: User): readonly (Mode | undefined)[] {
+    const all = [...modes, undefined]
+    if (!this.#modes.has(name)) return all
+    const last = this.#modes.get(name)
+    return [last, ...all.filter((mode) => mode !== last)]
+  }
+
+  note({ name }: User, mode: Mode | undefined): void {
+    this.#modes.delete(name)
+    if (this.#modes.size >= maxUsers) this.#modes.delete(this.#modes.keys().next().value!)
+    this.#modes.set(name, mode)
+  }
+}
+const maxUsers = 10_000
+
 /**
  * The user that the request of `attributes` acts as from now on. Throws the first refusal (403) when no mode allows it.
  */
@@ -39,14 +59,17 @@ export async function impersonate(
   authorizers: readonly Authorizer[],
   wanted: WantedUser,
   attributes: Attributes,
+  lastModes: LastModes,
 ): Promise<User> {
   const ask = (asked: Attributes): Promise<void> => check(authorizers, asked)
   let first: unknown
-  for (const mode of [...modes, undefined]) {
+  for (const mode of lastModes.orderFor(attributes.user)) {
     if (mode && !mode.applies(wanted, attributes.user)) continue
     try {
       if (mode) await ask({ ...attributes, verb: `impersonate-on:${mode.name}:${attributes.verb}` })
-      return await inMode(mode, wanted, { ask, user: attributes.user })
+      const user = await inMode(mode, wanted, { ask, user: attributes.user })
+      lastModes.note(attributes.user, mode)
+      return user
     } catch (error) {
       if (!(error instanceof StatusError)) throw error
       first ??= error

@@ -54,7 +54,7 @@ function verbOf({
     return booleanParameter(query, 'watch') ? 'watch' : 'list'
   }
   if (method === 'DELETE' && target.name === undefined) return 'deletecollection'
-  return verbs.get(method) ?? method.toLowerCase()
+  return verbs.get(method) ?? ''
 }
 
 /**

@@ -33,9 +33,21 @@ export const noQuery: Query = new URLSearchParams()
 export function parseRequestInfo(method: string, url: string): RequestInfo {
   const mark = url.indexOf('?')
   const path = mark === -1 ? url : url.slice(0, mark)
-  const query = mark === -1 ? noQuery : new URLSearchParams(url.slice(mark + 1))
+  const query = mark === -1 ? noQuery : readQuery(url.slice(mark + 1))
   return { method, path, query, target: parseTarget(path) }
 }
+
+/** Go leaves out pairs that it cannot read. */
+function readQuery(text: string): Query {
+  const read = /[;%]/.test(text)
+    ? text
+        .split('&')
+        .filter((pair) => !unreadable.test(pair))
+        .join('&')
+    : text
+  return new URLSearchParams(read)
+}
+const unreadable = /;|%(?![0-9a-f]{2})/i
 
 function parseTarget(path: string): ResourceTarget | undefined {
   const parts = split(path)

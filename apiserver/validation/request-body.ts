@@ -168,6 +168,9 @@ const isKind = (schema: string): boolean => {
   return byName.has('kind') && byName.has('metadata')
 }
 
+/** Kinds that a real server registers with every version, or with `v1`. */
+const ofEveryVersion = new Set(['List', 'Status', 'DeleteOptions', 'ListOptions', 'WatchEvent'])
+
 /** A body of another kind is read as its own kind first, then refused. */
 function otherKind(
   found: { group: string; version: string; kind: string },
@@ -177,7 +180,7 @@ function otherKind(
 ): string {
   const schema = `io.k8s.api.${packageOf(found.group)}.${found.version}.${found.kind}`
   const known = hasStructType(schema) && isKind(schema)
-  if (!known && found.kind !== 'List') {
+  if (!known && !ofEveryVersion.has(found.kind)) {
     return unregistered(found)
   }
   if (known) {

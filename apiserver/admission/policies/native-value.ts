@@ -82,7 +82,7 @@ export class ConfigurationValues extends Values {
     if (value instanceof TypeValue) return value.type.name
     if (value instanceof Timestamp) return new OddValue('time.Time', printTimestamp(value), printTimestamp(value))
     if (value instanceof Duration) return new OddValue('time.Duration', printDuration(value), String(value.nanos))
-    if (value instanceof Optional && value.present) return this.of(value.value)
+    if (value instanceof Optional) return value.present ? this.of(value.value) : null
     throw new NotNative(`unsupported type: ${typeOfValue(value).name}`)
   }
 }

@@ -3,7 +3,6 @@ import { StatusError } from '../../../shared/api/status/status-error.ts'
 import {
   badRequest,
   requestEntityTooLarge,
-  unsupportedMediaType,
   unsupportedMediaTypeRoute,
 } from '../../../shared/api/status/status-errors.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
@@ -19,7 +18,7 @@ import { jsonWord } from '../../validation/json-word.ts'
 import { type FieldValidation, findingsIn } from '../../validation/request-body.ts'
 import { firstErrors } from '../../validation/strict-errors.ts'
 import { isMap, own } from '../../values/json-map.ts'
-import { mediaType } from './request-object.ts'
+import { unknownMediaType } from './request-object.ts'
 
 /** A patch that has been read, of any type but apply. */
 export interface Patch extends ReadPatch {
@@ -43,16 +42,15 @@ interface ReadPatch {
 export type PatchMediaType = keyof typeof readers | 'application/apply-patch+yaml'
 
 const customTypes = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']
+const builtInTypes = customTypes.toSpliced(2, 0, 'application/strategic-merge-patch+json')
 
 export function patchMediaType(contentType: string | undefined, { custom }: ResourceDefinition): PatchMediaType {
-  const type = mediaType(contentType)
-  if (custom && !customTypes.includes(type)) {
-    throw unsupportedMediaType(
-      `the body of the request was in an unknown format - accepted media types include: ${customTypes.join(', ')}`,
-    )
-  }
-  if (Object.hasOwn(readers, type) || type === 'application/apply-patch+yaml') return type as PatchMediaType
-  throw unsupportedMediaTypeRoute()
+  const [type = ''] = (contentType ?? '').split(';')
+  const types = custom ? customTypes : builtInTypes
+  if (types.includes(type)) return type as PatchMediaType
+  // The router of built-in kinds takes a list of types for each of them.
+  const isRouted = custom || type.split(',').some((one) => types.includes(one.trim()))
+  throw isRouted ? unknownMediaType(types) : unsupportedMediaTypeRoute()
 }
 
 export function readPatch(

@@ -27,8 +27,10 @@ export const unknownMediaType = (accepted: readonly string[] = builtInTypes) =>
 /** `application/json; charset=utf-8` → `application/json`. */
 export function mediaType(contentType: string | undefined): string {
   if (contentType === undefined || contentType === '' || contentType === 'application/json') return 'application/json'
-  const end = contentType.indexOf(';')
-  return (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase()
+  const [type = '', ...parameters] = contentType.split(';')
+  // Go takes none of a header in which a parameter has no value.
+  const isRead = parameters.every((parameter) => parameter.trim() === '' || parameter.includes('='))
+  return isRead ? type.trim().toLowerCase() : contentType
 }
 
 interface ReadOptions {

@@ -25,6 +25,7 @@ export async function parseYaml(text: string, maxValues: number): Promise<Parsed
   const json = asJson(text, maxValues)
   if (json) return { value: json, duplicates: [] }
   checkYamlValues(text, maxValues)
+  if (/^%YAML (?!1\.1\s)/.test(text)) throw new YamlError('yaml: found incompatible YAML document')
   const yaml = await import('js-yaml')
   schema ??= kubernetesSchema(yaml, { exact: true })
   const read = (json: boolean): unknown => {
@@ -74,12 +75,18 @@ function inGoWords(error: { reason: string; mark?: { line: number } }, text: str
     return new YamlError(`yaml: ${place}found character that cannot start any token`)
   }
   if (/[[{,:]\s*$/.test(text)) return new YamlError(`yaml: line ${line + 1}: did not find expected node content`)
+  const alias = /^unidentified alias "(.*)"$/.exec(error.reason)?.[1]
+  if (alias) return new YamlError(`yaml: unknown anchor '${alias}' referenced`)
   const open = openBracket(before.join('\n'))
   if (open) return new YamlError(`yaml: line ${open.line}: did not find expected ',' or '${open.closing}'`)
+  if (error.reason === 'deficient indentation' || /end of the stream within/.test(error.reason))
+    return new YamlError(`yaml: line ${text.split('\n').length}: found unexpected end of stream`)
   if (error.reason === 'bad indentation of a mapping entry' && /:\s[^#]*:\s/.test(before.at(-1) ?? '')) {
     const place = line === 0 ? '' : `line ${line + 1}: `
     return new YamlError(`yaml: ${place}mapping values are not allowed in this context`)
   }
+  if (error.reason === 'bad indentation of a mapping entry' && line > 0)
+    return new YamlError(`yaml: line ${line}: did not find expected key`)
   return new YamlError(`yaml: line ${line + 1}: ${error.reason}`)
 }
 

@@ -113,7 +113,7 @@ export function discoveryRoutes(catalog: Catalog, aggregation: Aggregation, serv
       if (exchange.info.method !== 'GET') throw methodNotAllowed()
       return legacy(exchange, `list ${group}/${version}`, (discovered) => apiResourceList(discovered, group, version))
     }
-    if (catalog.hasGroup(group)) throw resourceNotFound()
+    if (catalog.hasBuiltInGroup(group)) throw resourceNotFound()
     notFound(exchange)
   }
   return [

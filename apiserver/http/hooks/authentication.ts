@@ -1,8 +1,8 @@
 import { anonymousUser } from '../../auth/anonymous.ts'
-import { takeOutToken } from '../../auth/bearer-token.ts'
+import { hasSpaceBeforeToken, takeOutToken } from '../../auth/bearer-token.ts'
 import { authenticate } from '../../auth/chain.ts'
 import { wantedUser } from '../../auth/impersonation.ts'
-import { impersonate } from '../../auth/impersonation-modes.ts'
+import { impersonate, LastModes } from '../../auth/impersonation-modes.ts'
 import type { Attributes, Authenticator, Authorizer, Credentials } from '../../auth/types.ts'
 import type { User } from '../../kind/user.ts'
 import { attributesOf } from '../attributes.ts'
@@ -20,8 +20,11 @@ export interface AuthenticationOptions {
   audit?: Audit
 }
 
+const extraSpace = 'the provided Authorization header contains extra space before the bearer token, and is ignored'
+
 /** Authenticates the client, and the impersonated user. Throws a StatusError (401, 403). */
 export function authentication({ authenticators, authorizers, connections, audit }: AuthenticationOptions): Step {
+  const lastModes = new LastModes()
   return (exchange) => {
     const { request, info, upgrade } = exchange
     const credentials = { headers: request.headers, socket: request.socket }
@@ -29,11 +32,14 @@ export function authentication({ authenticators, authorizers, connections, audit
     const attributes = attributesOf(info, asker)
     audit?.begin(exchange, asker, attributes)
     if (asker !== anonymousUser) connections.identified(request.socket, asker.name)
+    if (hasSpaceBeforeToken(request.headers)) exchange.warnings.add(extraSpace)
     if (upgrade) takeOutToken(request.headers)
     exchange.asker = asker
     const wanted = wantedUser(request.headers)
     if (!wanted) return actAs(exchange, attributes)
-    return impersonate(authorizers, wanted, attributes).then((user) => actAs(exchange, attributesOf(info, user)))
+    return impersonate(authorizers, wanted, attributes, lastModes).then((user) =>
+      actAs(exchange, attributesOf(info, user)),
+    )
   }
 
   function audited(audit: Audit, exchange: Exchange, credentials: Credentials): User {

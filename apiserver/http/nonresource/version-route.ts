@@ -1,4 +1,4 @@
-import { notAcceptableRoute } from '../../../shared/api/status/status-errors.ts'
+import { notAcceptableRoute, resourceNotFound } from '../../../shared/api/status/status-errors.ts'
 import { kubernetesVersion } from '../../../shared/config/kubernetes-version.ts'
 import { parseAccept } from '../encode/negotiation.ts'
 import { sendJson } from '../encode/respond.ts'
@@ -16,5 +16,9 @@ export function versionRoute(gitVersion = kubernetesVersion.gitVersion): PathRou
       throw notAcceptableRoute('Available representations: application/json')
     sendJson(exchange, { status: 200, json })
   }
-  return { first: 'version', paths: { '': onlyGet(send) } }
+  const refuse = (exchange: Exchange): void => {
+    if (exchange.info.path !== '/version/') throw resourceNotFound()
+    send(exchange)
+  }
+  return { first: 'version', paths: { '': onlyGet(send), '/*': refuse } }
 }

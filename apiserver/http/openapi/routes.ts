@@ -73,14 +73,14 @@ class OpenApiDocuments {
     if (!requestedDocument(exchange)) return
     const hash = documentHash(part.members)
     const asked = exchange.info.query.get('hash')
-    if (asked !== null && asked !== hash) {
+    if (asked && asked !== hash) {
       const location = `/openapi/v3/${path}?hash=${hash}`
       return sendNothing(exchange, 301, { 'content-type': 'application/json', location })
     }
     const headers = {
       etag: `"${hash}"`,
       vary: 'Accept',
-      'cache-control': asked === null ? 'no-cache, private' : 'public, immutable',
+      'cache-control': !asked ? 'no-cache, private' : 'public, immutable',
     }
     if (exchange.request.headers['if-none-match'] === headers.etag) return sendNothing(exchange, 304, headers)
     const json = this.#bytesOf(path, () => openapiV3(part))

@@ -41,6 +41,12 @@ export const scaleKind: ResourceDefinition = {
   example: { metadata: { name: 'example' } },
 }
 
+/** Upstream describes these columns of the scale of a custom resource as those of any. */
+export const customScaleKind: ResourceDefinition = {
+  ...scaleKind,
+  columns: [nameColumn, ...(scaleKind.columns ?? []).slice(1, -1), { ...ageColumn, type: 'date' }],
+}
+
 /** Stands for the replicas of a custom resource that has none: a write has to set them. */
 const unset = -2_147_483_648
 

@@ -27,7 +27,7 @@ import { checkType, decodeMerged, readConfig } from '../verbs/apply.ts'
 import { patched } from '../verbs/patch.ts'
 import { checkName } from '../verbs/update.ts'
 import { specReplicas } from './scale-owners.ts'
-import { type Scale, ScaleView, scaleKind } from './scale-view.ts'
+import { customScaleKind, type Scale, ScaleView, scaleKind } from './scale-view.ts'
 
 export const getScale: Handler = async (api, { exchange, definition: resource, target }) => {
   const negotiated = negotiate(exchange.request.headers.accept, false)
@@ -38,7 +38,7 @@ export const getScale: Handler = async (api, { exchange, definition: resource, t
   const scale = view.showChecked(object)
   if (view.access.specReplicas(object) === undefined)
     throw internalError(`the spec replicas field ${JSON.stringify(view.access.specReplicasPath)} does not exist`)
-  sendJson(exchange, answerOf({ api, exchange }, scale, negotiated), negotiated)
+  sendJson(exchange, answerOf({ api, exchange, resource }, scale, negotiated), negotiated)
 }
 
 export const updateScale: WriteHandler = async (api, context) => {
@@ -176,17 +176,22 @@ async function write(
     },
     { ...options, managedFieldsAreSet: true },
   )
-  return answerOf({ api, exchange }, view.show(decodeStored(stored)), negotiated)
+  return answerOf({ api, exchange, resource }, view.show(decodeStored(stored)), negotiated)
 }
 
 function answerOf(
-  { api, exchange }: { api: ApiContext; exchange: ResourceExchange['exchange'] },
+  {
+    api,
+    exchange,
+    resource,
+  }: { api: ApiContext; exchange: ResourceExchange['exchange']; resource: ResourceDefinition },
   scale: Scale,
   negotiated: ReturnType<typeof negotiate>,
 ): WriteAnswer {
   const { resourceVersion, ...metadata } = scale.metadata
   const value = toJson({ metadata, spec: scale.spec, status: scale.status })
   const stored = { value, revision: resourceVersion === undefined ? undefined : Number(resourceVersion) }
-  const json = encodeForClient(scaleKind, stored, { negotiated, query: exchange.info.query, clock: api.clock })
+  const shown = resource.custom ? customScaleKind : scaleKind
+  const json = encodeForClient(shown, stored, { negotiated, query: exchange.info.query, clock: api.clock })
   return { status: 200, json, negotiated }
 }

@@ -7,6 +7,7 @@ import { resetsManagedFields } from '../../patch/managed-fields.ts'
 import { checkNamespace } from '../../registry/writes/before-update.ts'
 import type { CopyCurrent } from '../../registry/writes/update-object.ts'
 import type { Decoded } from '../../validation/decoder.ts'
+import { invalid, invalidObject } from '../../validation/field-error.ts'
 import { jsonWord } from '../../validation/json-word.ts'
 import { decodeBody } from '../../validation/request-body.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -68,6 +69,7 @@ export function patched(
   // Decoding changes the document: a message quotes another one.
   const quoted = (): string => read().quote({ kind, apiVersion, ...current() })
   const reset = resetsManagedFields(document)
+  if (definition.custom) checkGroup(definition, document)
   const wrongType = typeProblem(definition, document, quoted)
   if (wrongType) throw invalidPatch(quoted(), wrongType)
   if (fractions) {
@@ -91,6 +93,16 @@ export function patched(
     const text = quoted()
     throw invalidPatch(text, firstMistake(definition, text) ?? reasonOf(error))
   }
+}
+
+/** A custom resource of another group is refused by the checks of its fields. */
+function checkGroup(definition: ResourceDefinition, document: unknown): void {
+  const { apiVersion, kind, metadata } = document as KubeObject
+  if (typeof apiVersion !== 'string' || !/^[^/]+\/[^/]+$/.test(apiVersion)) return
+  const [group = ''] = apiVersion.split('/')
+  if (group === definition.group) return
+  const wanted = invalid('apiVersion', apiVersion, `must be ${apiVersionOf(definition)}`)
+  throw invalidObject({ group, kind: String(kind) }, metadata?.name ?? '', [wanted])
 }
 
 const reasonOf = ({ message }: StatusError): string =>

@@ -94,7 +94,7 @@ export async function createObject(
         if (validating) await validating
         if (!dryRun) checkNoResourceVersion(resourceVersion)
       }
-      const stored = await put(registry, scope, object, options)
+      const stored = await put(registry, scope, object, { ...options, resourceVersion })
       if (stored) return stored
       if (attempt < tries) continue
       throw taken(registry, scope, metadata)
@@ -144,13 +144,15 @@ async function put(
   registry: WritePath,
   { definition, namespace }: RequestScope,
   object: KubeObject,
-  { dryRun, fence }: WriteOptions,
+  { dryRun, fence, resourceVersion }: WriteOptions & { resourceVersion: string | undefined },
 ): Promise<StoredObject | undefined> {
   const key = objectKey(definition, namespace, object.metadata.name!)
   const cache = registry.cacheOf(definition)
   const encoding = encodeWrite(definition, object, registry.limits.objectBytes)
   const { value, parts } = encoding instanceof Promise ? await encoding : encoding
-  if (dryRun) return cache.get(key) ? undefined : asShown(definition, { value, parts, revision: undefined })
+  // Upstream keeps the version that a client sends.
+  const sent = Number(resourceVersion) || undefined
+  if (dryRun) return cache.get(key) ? undefined : asShown(definition, { value, parts, revision: sent })
   cache.expect(key, value, object)
   const result = await registry.storage.put({ key, value, parts, expect: 'absent', fence })
   return result.ok ? asShown(definition, { value, parts, revision: result.revision }) : undefined

@@ -141,7 +141,7 @@ async function createAbsent(
   if (!allowed) throw notFound(definition, name)
   if (request.uidIsPrecondition) checkUid(scope, object.metadata.uid, undefined, options.dryRun)
   bodyResourceVersion(object)
-  object.metadata.resourceVersion = undefined
+  if (!options.dryRun) object.metadata.resourceVersion = undefined
   return { stored: await registry.create(scope, object, options), created: true }
 }
 
