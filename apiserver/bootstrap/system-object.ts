@@ -4,7 +4,7 @@ export interface SystemObject {
   version: string
   plural: string
   name: string
-  /** Default: kube-apiserver. */
+  /** Owns its fields; absent: kube-apiserver does. */
   manager?: string
   /** Holds all fields but the metadata. */
   body: Record<string, unknown>

@@ -6,8 +6,8 @@ import { mentions } from './mentions.ts'
 import { type SchemaWork, stepsPerError } from './schema-work.ts'
 
 /**
- * Returns an error for each item that stands twice or more, at its second place: a list of type set holds each value once, and a list of type map holds each
- * combination of its keys once. `work` is the budget of the request.
+ * Returns an error for each item that stands twice or more, at its second place: a list of type set holds each value
+ * once, and a list of type map holds each combination of its keys once. `work` is the budget of the request.
  */
 export function validateListTypes(value: unknown, schema: JSONSchemaProps, work: SchemaWork): FieldError[] {
   const errors: FieldError[] = []

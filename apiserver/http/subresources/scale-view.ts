@@ -41,7 +41,7 @@ export const scaleKind: ResourceDefinition = {
   example: { metadata: { name: 'example' } },
 }
 
-/** Upstream describes these columns of the scale of a custom resource as those of any. */
+/** Has columns that are described as those of any custom resource, as upstream. */
 export const customScaleKind: ResourceDefinition = {
   ...scaleKind,
   columns: [nameColumn, ...(scaleKind.columns ?? []).slice(1, -1), { ...ageColumn, type: 'date' }],
