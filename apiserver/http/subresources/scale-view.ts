@@ -41,7 +41,7 @@ export const scaleKind: ResourceDefinition = {
   example: { metadata: { name: 'example' } },
 }
 
-/** Has columns that are described as those of any custom resource, as upstream. */
+/** Describes the columns as those of any custom resource, as upstream does. */
 export const customScaleKind: ResourceDefinition = {
   ...scaleKind,
   columns: [nameColumn, ...(scaleKind.columns ?? []).slice(1, -1), { ...ageColumn, type: 'date' }],
