@@ -21,7 +21,7 @@ export function bearerToken(tokens: Pick<ServiceAccountTokens, 'authenticate'>):
 }
 
 /** Returns whether the header has another space before the token, which is not read then. */
-export const hasSpaceBeforeToken = ({ authorization }: Headers): boolean => /^bearer  +\S/i.test(authorization ?? '')
+export const hasSpaceBeforeToken = ({ authorization }: Headers): boolean => /^bearer {2,}\S/i.test(authorization ?? '')
 
 const protocolPrefix = 'base64url.bearer.authorization.k8s.io.'
 

@@ -3,7 +3,7 @@ import type { SystemObject } from './system-object.ts'
 /** Upstream: apiserver/pkg/apis/flowcontrol/bootstrap/default.go. */
 
 const group = 'flowcontrol.apiserver.k8s.io'
-/** How the server writes them. */
+/** Marks an object as one that the server writes again when it starts. */
 const written = {
   manager: 'api-priority-and-fairness-config-producer-v1',
   annotations: { 'apf.kubernetes.io/autoupdate-spec': 'true' },

@@ -14,6 +14,8 @@ export class SyntaxProblem extends Error {
 }
 
 const MAX_SHOWN = 100
+/** A longer line is not shown. */
+const MAX_LINE = 16_384
 
 /**
  * Problems as cel-go prints them, in the order of the text: `ERROR: <input>:1:5: undefined field 'b'`, the line, and a
@@ -32,7 +34,8 @@ export function printProblems(source: string, problems: readonly Problem[]): str
     const mark = isWide([...line][column] ?? '') ? '＾' : '^'
     // An empty text has no line to be shown.
     if (source === '') return `ERROR: <input>:1:0: ${text}`
-    return `ERROR: <input>:${row}:${column + 1}: ${text}\n | ${line}\n | ${dots.join('')}${mark}`
+    const problem = `ERROR: <input>:${row}:${column + 1}: ${text}`
+    return line.length > MAX_LINE ? problem : `${problem}\n | ${line}\n | ${dots.join('')}${mark}`
   })
   if (places.length > MAX_SHOWN) shown.push(`${places.length - MAX_SHOWN} more errors were truncated`)
   return shown.join('\n')

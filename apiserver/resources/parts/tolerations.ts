@@ -5,7 +5,7 @@ import { labelValueMessages, qualifiedName } from '../../validation/names.ts'
 import { reject } from './messages.ts'
 
 const operators = ['Equal', 'Exists']
-/** They are known, and behind a gate that is off. */
+/** Upstream knows these, behind a gate that is off. */
 const comparisons = ['Lt', 'Gt']
 export const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
 

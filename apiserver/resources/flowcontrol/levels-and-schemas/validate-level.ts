@@ -3,6 +3,7 @@ import type { V1PriorityLevelConfigurationSpec } from '@kubernetes/client-node'
 import type { Wire } from '../../../../shared/api/types.ts'
 import { forbidden, invalid, notSupported, required } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
+import { validateMandatory } from './mandatory.ts'
 
 type Spec = Wire<V1PriorityLevelConfigurationSpec>
 type Limited = NonNullable<Spec['limited']>
@@ -26,6 +27,7 @@ export function validateLevel(name: string | undefined, spec: Spec | undefined, 
     if (limited) validateLimited(limited, errors)
     else errors.push(required('spec.limited', 'must not be empty when type is Limited'))
   } else errors.push(type === '' ? required('spec.type') : notSupported('spec.type', type, types))
+  validateMandatory('PriorityLevelConfiguration', name, spec, errors)
 }
 
 interface Shares {

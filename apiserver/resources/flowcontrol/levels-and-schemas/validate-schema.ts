@@ -5,6 +5,7 @@ import { forbidden, invalid, notSupported, required } from '../../../validation/
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { dns1123Label, dns1123Subdomain } from '../../../validation/names.ts'
 import { reject } from '../../parts/messages.ts'
+import { validateMandatory } from './mandatory.ts'
 
 type Spec = Wire<V1FlowSchemaSpec>
 type Rule = NonNullable<Spec['rules']>[number]
@@ -31,6 +32,7 @@ export function validateFlowSchema(name: string | undefined, spec: Spec | undefi
   if (level) reject(errors, field, level, dns1123Subdomain(level))
   else errors.push(required(field, 'must reference a priority level'))
   for (const [index, rule] of (rules ?? []).entries()) validateRule(rule, `spec.rules[${index}]`, errors)
+  validateMandatory('FlowSchema', name, spec, errors)
 }
 
 function validateRule({ subjects, resourceRules, nonResourceRules }: Rule, at: string, errors: FieldErrors): void {

@@ -6,7 +6,7 @@ import { allContainers } from './defaults.ts'
 interface GatedField {
   /** Names the gate; absent if the field is not supported, as by a real server whose own gate is off. */
   gate?: FeatureGateName
-  /** Absent: no stored object uses it, as no gate turns it on. */
+  /** Returns whether a stored object uses it; absent: none does, as no gate turns it on. */
   inUse?(spec: PodSpec): boolean
   drop(spec: PodSpec): void
 }
