@@ -222,7 +222,7 @@ function appOptions({ config, guards, engine, transport, api, satellites, severa
     authorizers: [...engine.authorization.authorizers, uiPaths],
     paths,
     roots,
-    audit: config.auditor && audit(config.auditor, config.clock),
+    audit: config.auditor && audit(config.auditor),
     freshness: freshness && (({ info }) => freshness(info)),
     plugins: config.plugins ?? [],
     client: () => adminClient({ api, storage, several }),

@@ -1,4 +1,4 @@
-import type { Clock } from '../../shared/clock/clock.ts'
+import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { readInputText } from '../../shared/config/input.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import type { Logger } from '../../shared/log/log.ts'
@@ -13,14 +13,26 @@ interface Sink {
   close(): Promise<void>
 }
 
+/** Lines are made so many at a time: the code that makes them is in the processor's caches then. */
+const together = 32
+const latestMs = 5
+
 /** Decides which requests are recorded, and takes their events to the log and the webhook. */
 export class Auditor {
   readonly #rules: ReturnType<typeof wholeRules>
   readonly #sinks: readonly Sink[]
+  readonly #clock: Clock
+  #waiting: (() => string)[] = []
+  #timer: Timer | undefined
 
-  constructor(policy: Policy, sinks: readonly Sink[]) {
+  constructor(policy: Policy, sinks: readonly Sink[], clock: Clock) {
     this.#rules = wholeRules(policy)
     this.#sinks = sinks
+    this.#clock = clock
+  }
+
+  nowMs(): number {
+    return this.#clock.now()
   }
 
   /** Returns undefined for a request that is not recorded. */
@@ -29,11 +41,25 @@ export class Auditor {
     return rule?.level === 'None' ? undefined : rule
   }
 
-  readonly write = (line: string): void => {
-    for (const sink of this.#sinks) sink.write(line)
+  /** Asks for the line later, with those of other requests. */
+  write(line: () => string): void {
+    if (this.#waiting.push(line) >= together) this.#flush()
+    else this.#timer ??= this.#clock.machine.setTimer(latestMs, () => this.#flush(), { background: true })
+  }
+
+  #flush(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const line of waiting) {
+      const text = line()
+      for (const sink of this.#sinks) sink.write(text)
+    }
   }
 
   async close(): Promise<void> {
+    this.#flush()
     await Promise.all(this.#sinks.map((sink) => sink.close()))
   }
 }
@@ -60,7 +86,7 @@ export async function auditorOf(
     const { auditWebhookBatchMaxSize: maxSize = 400, auditWebhookBatchMaxWait: maxWaitMs = 30_000 } = flags
     sinks.push(new AuditWebhook({ access, maxSize, maxWaitMs, clock, log }))
   }
-  return new Auditor(policy, sinks)
+  return new Auditor(policy, sinks, clock)
 }
 
 function inFlag<T>(flag: string, make: () => T): T {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import { toMicroTime } from '../../shared/clock/timestamp.ts'
-import type { Attributes, RequestedResource } from '../auth/types.ts'
+import type { Attributes, Decision, RequestedResource } from '../auth/types.ts'
 import type { User } from '../kind/user.ts'
 import type { Stage, Verdict } from './policy.ts'
 
@@ -15,9 +15,16 @@ interface EventParts {
   attributes: Attributes
   apiVersion: string
   verdict: Verdict
+  /** The request may last for as long as its client wants. */
+  isLongRunning: boolean
+  auditor: Auditor
+}
+
+interface Auditor {
   /** Returns milliseconds since the Unix epoch. */
   nowMs(): number
-  write(line: string): void
+  /** Asks for a line a little later. */
+  write(line: () => string): void
 }
 
 interface Status {
@@ -35,6 +42,7 @@ const maxUserAgent = 1024
 /** Writes the audit events of one request. Upstream: apiserver/pkg/audit. */
 export class AuditedRequest {
   readonly #parts: EventParts
+  readonly #client: Client
   readonly #received: string
   readonly #id: string
   /** Holds members of an object, as JSON. */
@@ -50,7 +58,8 @@ export class AuditedRequest {
   constructor(parts: EventParts) {
     const { headers } = parts.request
     this.#parts = parts
-    this.#received = toMicroTime(parts.nowMs())
+    this.#client = clientOf(parts.request, parts.asker)
+    this.#received = this.#now()
     // The answer has the same ID.
     const given = headers['audit-id']
     this.#id = given === undefined ? randomUUID() : escaped(String(given))
@@ -83,7 +92,8 @@ export class AuditedRequest {
   }
 
   /** Takes in what authorization has decided. */
-  decided(decision: 'allow' | 'forbid', reason: string): void {
+  decided({ verdict, reason = '' }: Decision): void {
+    const decision = verdict === 'allow' ? 'allow' : 'forbid'
     this.#annotations = [
       `"authorization.k8s.io/decision":"${decision}","authorization.k8s.io/reason":"${reason && escaped(reason)}"`,
     ]
@@ -105,6 +115,7 @@ export class AuditedRequest {
 
   /** Takes in the JSON of an answer. */
   answered(code: number, json: string | readonly string[] | Buffer): void {
+    this.#status = { code }
     const isStatus = beginsAsStatus(json)
     if (!isStatus && !(this.wantsResponse && this.#parts.attributes.resource)) return
     const text = typeof json === 'string' || Buffer.isBuffer(json) ? String(json) : json.join('')
@@ -123,6 +134,11 @@ export class AuditedRequest {
     this.#write('ResponseStarted')
   }
 
+  /** The handler is done, or the request was refused. */
+  served(code: number): void {
+    if (!this.#parts.isLongRunning) this.completed(code)
+  }
+
   /** The answer is complete, or its client has gone. */
   completed(code: number): void {
     if (this.#isOver) return
@@ -139,23 +155,39 @@ export class AuditedRequest {
     this.#write('ResponseStarted')
   }
 
-  #write(stage: Stage, time = toMicroTime(this.#parts.nowMs())): void {
-    const { verdict, uri, asker, attributes, apiVersion, request, write } = this.#parts
-    if (verdict.omitStages.includes(stage)) return
+  #now(): string {
+    return toMicroTime(this.#parts.auditor.nowMs())
+  }
+
+  #write(stage: Stage, time = this.#now()): void {
+    const { verdict, auditor } = this.#parts
+    if (!verdict.omitStages.includes(stage)) auditor.write(() => this.#line(stage, time))
+  }
+
+  #line(stage: Stage, time: string): string {
+    const { verdict, uri, attributes, apiVersion } = this.#parts
     const { verb, resource } = attributes
-    const { user, client } = clientOf(request, asker)
+    const { user, client } = this.#client
     const shown = isPlain(uri) ? asIs : escaped
     const shownVerb = !resource ? escaped(verb) : verbs.has(verb) ? verb : ''
+    // What came to be known later does not belong into the first line.
+    const isFirst = stage === 'RequestReceived'
     let line = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${verdict.level}","auditID":"${this.#id}","stage":"${stage}","requestURI":"${shown(uri)}","verb":"${shownVerb}","user":${user}`
-    if (this.#impersonated) line += `,"impersonatedUser":${userInfo(this.#impersonated)}`
+    if (this.#impersonated && !isFirst) line += `,"impersonatedUser":${userInfo(this.#impersonated)}`
     line += client
-    if (resource) line += referenceJson(resource, { apiVersion, shown, named: this.#named })
-    if (this.#status) line += statusJson(this.#status)
-    if (this.#requestObject !== undefined) line += `,"requestObject":${this.#requestObject}`
-    if (this.#responseObject !== undefined) line += `,"responseObject":${this.#responseObject}`
+    if (resource) line += referenceJson(resource, { apiVersion, shown, named: isFirst ? undefined : this.#named })
+    if (!isFirst) line += this.#outcome()
     line += `,"requestReceivedTimestamp":"${this.#received}","stageTimestamp":"${time}"`
-    if (this.#annotations) line += annotationsJson(this.#annotations)
-    write(`${line}}\n`)
+    if (this.#annotations && !isFirst) line += annotationsJson(this.#annotations)
+    return `${line}}\n`
+  }
+
+  /** Returns the members about the answer, and the objects. */
+  #outcome(): string {
+    let json = this.#status ? statusJson(this.#status) : ''
+    if (this.#requestObject !== undefined) json += `,"requestObject":${this.#requestObject}`
+    if (this.#responseObject !== undefined) json += `,"responseObject":${this.#responseObject}`
+    return json
   }
 
   /** Leaves out what the policy does not want, and line breaks, which would end the line. */

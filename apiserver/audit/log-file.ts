@@ -33,7 +33,7 @@ const defaultMegabytes = 100
 const maxTogether = 256 * 1024
 /** A character takes so many bytes at most. */
 const bytesPerCharacter = 3
-const flushMs = 20
+const flushMs = 15
 /** Lines that the disk has not taken. */
 const maxWaitingBytes = 64 * megabyte
 

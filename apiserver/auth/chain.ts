@@ -16,23 +16,27 @@ export function unauthorized(): StatusError {
   return new StatusError({ message: 'Unauthorized', reason: 'Unauthorized', code: 401 })
 }
 
+interface Audit {
+  decided(decision: Decision): void
+}
+
 /**
  * Throws a StatusError (403) unless one allows; returns a promise only when an authorizer had to look something up.
- * `decided` learns the decision first.
+ * `audit` learns the decision first.
  */
 export function authorize(
   authorizers: readonly Authorizer[],
   attributes: Attributes,
-  decided?: (decision: Decision) => void,
+  audit?: Audit,
 ): void | Promise<void> {
   const decision = decide(authorizers, attributes)
-  if (decision instanceof Promise) return decision.then((settled) => enforce(settled, attributes, decided))
-  enforce(decision, attributes, decided)
+  if (decision instanceof Promise) return decision.then((settled) => enforce(settled, attributes, audit))
+  enforce(decision, attributes, audit)
 }
 
-function enforce(decision: Decision, attributes: Attributes, decided?: (decision: Decision) => void): void {
+function enforce(decision: Decision, attributes: Attributes, audit?: Audit): void {
   const { verdict, reason } = decision
-  decided?.(decision)
+  audit?.decided(decision)
   if (verdict !== 'allow') throw refusal(attributes, reason)
 }
 

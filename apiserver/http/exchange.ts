@@ -103,6 +103,7 @@ export class Exchange {
     const callback = this.#whenServed
     this.#whenServed = undefined
     callback?.()
+    this.audit?.served(this.response.statusCode)
   }
 
   /**

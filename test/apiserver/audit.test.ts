@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { urlToHttpOptions } from 'node:url'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { auditorOf } from '../../apiserver/audit/auditor.ts'
@@ -8,6 +9,8 @@ import { type Policy, ruleFor } from '../../apiserver/audit/policy.ts'
 import type { Attributes } from '../../apiserver/auth/types.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { kubeconfig } from '../../shared/pki/kubeconfig-file.ts'
+import { startTestControlPlane } from '../harness/control-plane.ts'
+import { httpsExchange } from '../harness/https-exchange.ts'
 import { until } from '../harness/until.ts'
 import { startWebhookServer } from '../harness/webhook-server.ts'
 
@@ -81,11 +84,38 @@ t.test('a log that is large enough is continued in another file; old ones go', a
   }))
   const auditor = await starting
   const line = `${'x'.repeat(700_000)}\n`
-  for (let index = 0; index < 6; index++) auditor?.write(line)
+  for (let index = 0; index < 6; index++) auditor?.write(() => line)
   await auditor?.close()
   const files = readdirSync(folder).filter((file) => file.startsWith('audit'))
   t.ok(files.length >= 2 && files.length <= 3, files.join())
   t.equal(readFileSync(join(folder, 'audit.log'), 'utf8').length, line.length)
+})
+
+t.test('a request has one last event, in whichever way it ends', async (t) => {
+  const folder = t.testdir()
+  const [auditPolicyFile, auditLogPath] = [join(folder, 'policy.json'), join(folder, 'audit.log')]
+  writeFileSync(auditPolicyFile, JSON.stringify({ ...all, omitStages: ['RequestReceived'] }))
+  const { url, tls } = await startTestControlPlane(t, { controllers: [], auditPolicyFile, auditLogPath })
+  const send = (method: string, path: string, body?: object, accept = 'application/json') => {
+    const headers = { accept, 'content-type': 'application/json' }
+    const options = { ...urlToHttpOptions(new URL(url + path)), method, headers, agent: false, ...tls }
+    return httpsExchange(options, body && JSON.stringify(body))
+  }
+  const configMaps = '/api/v1/namespaces/default/configmaps'
+  await send('POST', '/kubestage/v1/faults', { verb: 'get', resource: 'configmaps', then: { reset: true } })
+  await t.rejects(send('GET', `${configMaps}/cut`))
+  await send('POST', configMaps, { metadata: { name: 'a' } }, 'application/yaml')
+  await send('GET', `${configMaps}?watch=1&timeoutSeconds=1`)
+  await send('GET', '/version')
+  const lines = (): string[] => readFileSync(auditLogPath, 'utf8').split('\n').slice(1, -1)
+  const events = await until(() => lines().length === 5 && lines().map((line) => JSON.parse(line)), { what: 'lines' })
+  t.match(events, [
+    { requestURI: `${configMaps}/cut`, stage: 'ResponseComplete' },
+    { requestURI: configMaps, stage: 'ResponseComplete', responseStatus: { code: 201 } },
+    { verb: 'watch', stage: 'ResponseStarted', responseStatus: { code: 200 } },
+    { verb: 'watch', stage: 'ResponseComplete', responseStatus: { code: 200 } },
+    { requestURI: '/version', stage: 'ResponseComplete', responseStatus: { code: 200 } },
+  ])
 })
 
 t.test('a webhook gets batches', async (t) => {
@@ -100,7 +130,7 @@ t.test('a webhook gets batches', async (t) => {
     return { auditWebhookConfigFile, auditWebhookBatchMaxSize: 2, auditWebhookBatchMaxWait: 60_000 }
   })
   const auditor = await starting
-  for (const id of [1, 2, 3]) auditor?.write(`{"auditID":"${id}"}\n`)
+  for (const id of [1, 2, 3]) auditor?.write(() => `{"auditID":"${id}"}\n`)
   const reviews = await until(() => webhook.reviews.get('/audit'), { what: 'a batch' })
   t.match(reviews[0], { kind: 'EventList', apiVersion: 'audit.k8s.io/v1', items: [{ auditID: '1' }, { auditID: '2' }] })
   await auditor?.close()

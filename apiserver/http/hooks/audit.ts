@@ -1,4 +1,3 @@
-import type { Clock } from '../../../shared/clock/clock.ts'
 import type { Auditor } from '../../audit/auditor.ts'
 import { AuditedRequest } from '../../audit/event.ts'
 import { anonymousUser } from '../../auth/anonymous.ts'
@@ -15,23 +14,24 @@ export interface Audit {
   refuse(exchange: Exchange): void
 }
 
-export function audit(auditor: Auditor, clock: Clock): Audit {
-  const nowMs = (): number => clock.now()
+export function audit(auditor: Auditor): Audit {
   const make = (exchange: Exchange, asker: User | undefined, attributes: Attributes): AuditedRequest | undefined => {
     const { request, info, reply } = exchange
     const verdict = auditor.verdictOn(attributes)
     if (!verdict) return undefined
     const apiVersion = info.target?.version ?? ''
     const uri = reply.request.originalUrl
-    return new AuditedRequest({ request, uri, asker, attributes, apiVersion, verdict, nowMs, write: auditor.write })
+    const isLong = isLongRunning(attributes)
+    return new AuditedRequest({ request, uri, asker, attributes, apiVersion, verdict, isLongRunning: isLong, auditor })
   }
   return {
     begin(exchange, asker, attributes) {
       const audited = make(exchange, asker, attributes)
       if (!audited) return
       exchange.audit = audited
+      if (!isLongRunning(attributes)) return
+      tellStart(exchange, audited)
       const { response, upgrade } = exchange
-      if (isLongRunning(attributes)) tellStart(exchange, audited)
       const end = (): void => audited.completed(upgrade && !response.headersSent ? 101 : response.statusCode)
       exchange.onClose(end)
       upgrade?.socket.once('close', end)

@@ -8,8 +8,4 @@ import type { Step } from './step.ts'
 export const authorization =
   (authorizers: readonly Authorizer[]): Step =>
   ({ attributes, audit }) =>
-    authorize(
-      authorizers,
-      attributes,
-      audit && (({ verdict, reason = '' }) => audit.decided(verdict === 'allow' ? 'allow' : 'forbid', reason)),
-    )
+    authorize(authorizers, attributes, audit)

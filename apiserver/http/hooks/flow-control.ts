@@ -52,6 +52,7 @@ const heapIsFull = (): StatusError => {
 function tooMany(exchange: Exchange, reports: ClientLimits): true {
   reports.reached('maxRequestsInflight', exchange.request.socket, { user: exchange.asker.name })
   sendText(exchange, 429, 'Too many requests, please try again later.\n', { 'retry-after': '1' })
+  exchange.served()
   return true
 }
 

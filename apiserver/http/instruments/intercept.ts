@@ -48,6 +48,7 @@ async function carryOut(api: ApiContext, exchange: Exchange, effect: FaultEffect
   if (effect.status !== undefined) throw statusOf(effect.status)
   if (effect.reset) {
     exchange.response.destroy(new Error('cut on purpose'))
+    exchange.served()
     return true
   }
   if (effect.dropWatch !== undefined) {
