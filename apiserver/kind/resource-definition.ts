@@ -247,6 +247,8 @@ export interface Strategy<T extends Stored = KubeObject> {
   /** Sets or clears what the server owns, such as the status, before a create is validated. */
   prepareForCreate?(object: T, context: StrategyContext): void
   prepareForUpdate?(object: T, old: T, context: StrategyContext): void
+  /** Lets `prepareForCreate` see a generated name, of which one is tried then. */
+  usesName?: true
   /** Runs after a create has given the object its name. */
   canonicalize?(object: T): void
   validate?(object: T, errors: FieldErrors, context: StrategyContext): void

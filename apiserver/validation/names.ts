@@ -50,6 +50,10 @@ export function dns1123Subdomain(text: string): string[] {
   return messages
 }
 
+/** Checks the name of a kind that declares its rule: what a name is generated from is not looked at then. */
+export const declaredName = (text: string, { prefix }: { prefix: boolean }): string[] =>
+  prefix ? [] : dns1123Subdomain(text).map((message) => (message === maxLength(253) ? maxBytes(253) : message))
+
 export const dns1123SubdomainWithUnderscore = (text: string): string[] => [
   ...(text.length > 253 ? [maxLength(253)] : []),
   ...(underscoreSubdomain.test(text)

@@ -121,6 +121,11 @@ t.test('generated names: eight tries, then it is told', async (t) => {
   await t.rejects(create('configmaps', { metadata: { generateName: 'g-' } }), {
     message: /^configmaps "g-.{5}" already exists, the server was not able to generate a unique name for the object$/,
   })
+  const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } }
+  const { metadata, spec } = decodeStored(
+    await create('jobs', { metadata: { generateName: 'j-' }, spec: { template } }),
+  )
+  t.match(spec, { template: { metadata: { labels: { 'job-name': metadata.name } } } }, 'what follows from the name')
   const long = await create('configmaps', { metadata: { generateName: 'x'.repeat(80) } })
   t.equal(metadataOf(long).name?.length, 63)
   t.equal(registry.random(), 0.5)

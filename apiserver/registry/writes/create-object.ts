@@ -73,7 +73,7 @@ export async function createObject(
   if (definition.strategy.generation) metadata.generation = 1
   const context = registry.strategyContext(scope, { dryRun })
   const generated = !metadata.name && metadata.generateName !== undefined && metadata.generateName !== ''
-  const isNamedFirst = generated && allocatesByName(definition, context)
+  const isNamedFirst = generated && (definition.strategy.usesName || allocatesByName(definition, context))
   const tries = generated && !isNamedFirst ? maxGeneratedNames : 1
   const newName = (): string => generateName(metadata.generateName!, registry.random)
   if (isNamedFirst) metadata.name = newName()

@@ -5,6 +5,7 @@ import { nameColumn } from '../../kind/cells.ts'
 import { resource } from '../../kind/resource-definition.ts'
 import { required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
+import { declaredName } from '../../validation/names.ts'
 import { validateNotNegative } from '../parts/messages.ts'
 import { defaultPodTemplate, labelText } from '../parts/pod-template.ts'
 import { replicaCells, replicaColumns, validateReplicaStatus } from '../parts/replicas.ts'
@@ -44,6 +45,7 @@ export const replicationcontroller = resource<ReplicationController>({
   subresources: { status: true, scale: true },
   strategy: workloadStrategy({
     namesPods: true,
+    validateName: declaredName,
     statusSchema: 'io.k8s.api.core.v1.ReplicationControllerStatus',
     applyDefaults({ metadata, spec }) {
       const labels = spec.template?.metadata?.labels

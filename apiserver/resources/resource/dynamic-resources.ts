@@ -7,6 +7,7 @@ import type { ResourceDefinition, StrategyContext } from '../../kind/resource-de
 import { invalid } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dump } from '../../validation/go-dump.ts'
+import { declaredName } from '../../validation/names.ts'
 import { validateTemplateMeta } from '../../validation/object-meta.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { validateAdminAccess } from '../parts/devices/admin-access.ts'
@@ -63,6 +64,7 @@ const deviceclass = plain<DeviceClass>({
   ...nameAndAge,
   countsGenerations: true,
   strategy: {
+    validateName: declaredName,
     returnsDeletedObject: true,
     validate: ({ spec }, errors) => validateDeviceClass(spec, errors),
   },

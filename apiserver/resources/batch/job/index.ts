@@ -49,6 +49,7 @@ export const job = resource<Job>({
   subresources: { status: true },
   strategy: {
     applyDefaults,
+    usesName: true,
     prepareForCreate(object, context) {
       const labelsAreTemplates = deepEqual(object.metadata.labels ?? {}, object.spec.template.metadata?.labels ?? {})
       if (!object.spec.manualSelector) generateSelector(object)
