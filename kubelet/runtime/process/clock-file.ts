@@ -11,7 +11,7 @@ import { sendSignal, signalNumber } from '../signals.ts'
 export const clockFile = (rootDir: string): string => path.join(rootDir, 'moved-clock')
 
 /** A container with its own view of the files sees the clock file at this path. */
-export const ownClockFile = '/run/kubestage-clock'
+export const ownClockFile = '/dev/kubestage-clock'
 /** Names the file, in every container's environment. */
 export const clockFileVariable = 'KUBESTAGE_CLOCK_FILE'
 

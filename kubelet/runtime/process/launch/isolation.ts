@@ -7,7 +7,7 @@ import { systemCalls } from '../shim/system-calls.ts'
 import { hostMounts, viewFlags, viewSteps } from '../view/container-view.ts'
 import { hiddenPlaces, isBelow } from '../view/hidden.ts'
 import { ordinaryIdentity } from '../view/identity.ts'
-import { mounts } from '../view/mount-points.ts'
+import { type MountPoint, mounts } from '../view/mount-points.ts'
 import { realPlace } from '../view/real-place.ts'
 import type { ContainerView, HostMount, ViewMount } from '../view/view.ts'
 import { aloneLaunch } from './launch.ts'
@@ -66,15 +66,26 @@ function isReadable(file: string): boolean {
   }
 }
 
+let last: { mountinfo: string; mounted: MountPoint[]; shown: HostMount[] } | undefined
+
+/** Reads the kernel's list for each container; it is seldom another one than before. */
+function mountsNow(): NonNullable<typeof last> {
+  const mountinfo = readFileSync('/proc/self/mountinfo', 'utf8')
+  if (last?.mountinfo === mountinfo) return last
+  const mounted = mounts(mountinfo)
+  last = { mountinfo, mounted, shown: hostMounts(mounted) }
+  return last
+}
+
 /**
  * Returns what containers see of the machine's file system as it is now. Volumes of pods are mounted within the hidden
  * folders.
  */
 export function machineView(hiddenPaths: readonly string[]): Pick<ContainerView, 'hostMounts' | 'hidden'> {
-  const mounted = mounts(readFileSync('/proc/self/mountinfo', 'utf8'))
+  const { mounted, shown } = mountsNow()
   const hidden = hiddenPlaces(hiddenPaths, mounted)
   const isSeen = ({ path }: HostMount): boolean => !hidden.folders.some((folder) => isBelow(path, folder))
-  return { hidden, hostMounts: hostMounts(mounted).filter(isSeen) }
+  return { hidden, hostMounts: shown.filter(isSeen) }
 }
 
 /**

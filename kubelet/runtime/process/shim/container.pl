@@ -202,8 +202,10 @@ sub execute {
   # All capabilities but these are lost with the next program: 24 is PR_CAPBSET_DROP.
   # Beyond the last one that the kernel knows there is none.
   capabilities => sub {
-    my %kept = map { $_ => 1 } $ports, @_;
-    for (0 .. 63) { $kept{$_} || syscall($number{prctl}, 24, $_, 0, 0, 0) == 0 || last }
+    my $call = $number{prctl};
+    my @is_lost = (1) x 64;
+    @is_lost[$ports, @_] = ();
+    for (0 .. 63) { $is_lost[$_] && syscall($call, 24, $_, 0, 0, 0) && last }
     1;
   },
   # By a program of BPF, in hex: 22 is PR_SET_SECCOMP, 2 a filter, whose length and address are asked for.

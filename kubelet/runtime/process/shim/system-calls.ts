@@ -60,13 +60,14 @@ const calls: Partial<Record<NodeJS.Architecture, Record<string, number>>> = {
   },
 }
 
-const known = (): Record<string, number> => (process.platform === 'linux' && calls[process.arch]) || {}
+const known: Record<string, number> = (process.platform === 'linux' && calls[process.arch]) || {}
+const words = Object.entries(known).flatMap(([name, number]) => [name, String(number)])
 
 /**
  * By name and number in turns, as the shim and `container.pl` take them. Empty where we know none: then there are no
  * namespaces.
  */
-export const systemCalls = (): string[] => Object.entries(known()).flatMap(([name, number]) => [name, String(number)])
+export const systemCalls = (): readonly string[] => words
 
 /** Returns the number of a call; undefined on a processor or system whose numbers are not known. */
-export const systemCall = (name: string): number | undefined => known()[name]
+export const systemCall = (name: string): number | undefined => known[name]

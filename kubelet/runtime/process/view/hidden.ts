@@ -14,9 +14,10 @@ export interface Hidden {
 export function hiddenPlaces(paths: readonly string[], mounts: readonly MountPoint[]): Hidden {
   const real = paths.filter((path) => existsSync(path)).map((path) => realpathSync.native(path))
   const all = [...new Set(real.flatMap((path) => placesOf(path, mounts)))].sort()
-  const outermost = all.filter((path) => existsSync(path) && !all.some((other) => isBelow(path, other)))
-  const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
-  return { folders: outermost.filter(isFolder), files: outermost.filter((path) => !isFolder(path)) }
+  const outermost = all.filter((path) => !all.some((other) => isBelow(path, other)))
+  const found = outermost.map((path) => ({ path, isFolder: statSync(path, { throwIfNoEntry: false })?.isDirectory() }))
+  const places = (wanted: boolean) => found.filter(({ isFolder }) => isFolder === wanted).map(({ path }) => path)
+  return { folders: places(true), files: places(false) }
 }
 
 /** Where the machine has the same file: a file system, or a part of one, may be mounted at several places. */

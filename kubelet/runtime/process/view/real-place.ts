@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 /**
@@ -6,10 +6,6 @@ import { basename, dirname, join } from 'node:path'
  * most. A link would otherwise be followed while the container's root is being made, and so lead out of it.
  */
 export function realPlace(path: string): string {
-  if (path === '/') return path
-  try {
-    return realpathSync.native(path)
-  } catch {
-    return join(realPlace(dirname(path)), basename(path))
-  }
+  if (path === '/' || existsSync(path)) return realpathSync.native(path)
+  return join(realPlace(dirname(path)), basename(path))
 }
