@@ -11,6 +11,7 @@ import { deepEqual } from '../../values/deep-equal.ts'
 import { validateNotNegative } from '../parts/messages.ts'
 import { defaultPodTemplate, labelText } from '../parts/pod-template.ts'
 import {
+  examplePods,
   isEmptySelector,
   templateCells,
   templateColumns,
@@ -97,13 +98,7 @@ export const daemonset = resource<DaemonSet>({
     apiVersion: 'apps/v1',
     kind: 'DaemonSet',
     metadata: { name: 'agent' },
-    spec: {
-      selector: { matchLabels: { app: 'agent' } },
-      template: {
-        metadata: { labels: { app: 'agent' } },
-        spec: { containers: [{ name: 'agent', image: 'busybox:1.37' }] },
-      },
-    },
+    spec: examplePods('agent'),
   },
 })
 

@@ -9,6 +9,7 @@ import { numberOf, validateIntOrPercent, validateNotMoreThanAll } from '../../va
 import { validateNotNegative } from '../parts/messages.ts'
 import { defaultPodTemplate } from '../parts/pod-template.ts'
 import {
+  examplePods,
   specOrAnnotationsChanged,
   templateCells,
   templateColumns,
@@ -76,14 +77,7 @@ export const deployment = resource<Deployment>({
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: { name: 'web' },
-    spec: {
-      replicas: 2,
-      selector: { matchLabels: { app: 'web' } },
-      template: {
-        metadata: { labels: { app: 'web' } },
-        spec: { containers: [{ name: 'web', image: 'busybox:1.37' }] },
-      },
-    },
+    spec: { replicas: 2, ...examplePods('web') },
   },
 })
 

@@ -7,6 +7,7 @@ import { validateNotNegative } from '../parts/messages.ts'
 import { defaultPodTemplate } from '../parts/pod-template.ts'
 import { replicaCells, replicaColumns, validateReplicaStatus } from '../parts/replicas.ts'
 import {
+  examplePods,
   templateCells,
   templateColumns,
   validateLastingSelector,
@@ -52,14 +53,7 @@ export const replicaset = resource<ReplicaSet>({
     apiVersion: 'apps/v1',
     kind: 'ReplicaSet',
     metadata: { name: 'web' },
-    spec: {
-      replicas: 2,
-      selector: { matchLabels: { app: 'web' } },
-      template: {
-        metadata: { labels: { app: 'web' } },
-        spec: { containers: [{ name: 'web', image: 'busybox:1.37' }] },
-      },
-    },
+    spec: { replicas: 2, ...examplePods('web') },
   },
 })
 

@@ -17,6 +17,7 @@ import { type Claim, claimSpecWarnings, defaultClaim, validateClaimSpec } from '
 import {
   containerCells,
   containerColumns,
+  examplePods,
   validateLastingTemplate,
   validateSelected,
   validateSelector,
@@ -66,12 +67,7 @@ export const statefulset = resource<StatefulSet>({
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
     metadata: { name: 'db' },
-    spec: {
-      serviceName: 'db',
-      replicas: 1,
-      selector: { matchLabels: { app: 'db' } },
-      template: { metadata: { labels: { app: 'db' } }, spec: { containers: [{ name: 'db', image: 'busybox:1.37' }] } },
-    },
+    spec: { serviceName: 'db', replicas: 1, ...examplePods('db') },
   },
 })
 

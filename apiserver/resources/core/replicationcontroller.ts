@@ -11,6 +11,7 @@ import { defaultPodTemplate, labelText } from '../parts/pod-template.ts'
 import { replicaCells, replicaColumns, validateReplicaStatus } from '../parts/replicas.ts'
 import {
   containerCells,
+  examplePods,
   notSelected,
   templateColumns,
   validateLastingTemplate,
@@ -64,14 +65,7 @@ export const replicationcontroller = resource<ReplicationController>({
     apiVersion: 'v1',
     kind: 'ReplicationController',
     metadata: { name: 'web' },
-    spec: {
-      replicas: 2,
-      selector: { app: 'web' },
-      template: {
-        metadata: { labels: { app: 'web' } },
-        spec: { containers: [{ name: 'web', image: 'busybox:1.37' }] },
-      },
-    },
+    spec: { replicas: 2, ...examplePods('web'), selector: { app: 'web' } },
   },
 })
 

@@ -227,3 +227,9 @@ export const validateLastingSelector = (spec: WorkloadSpec, old: WorkloadSpec, e
     'spec.selector',
     errors,
   )
+
+/** Returns the selector and the template of an example's spec. */
+export const examplePods = (name: string) => ({
+  selector: { matchLabels: { app: name } },
+  template: { metadata: { labels: { app: name } }, spec: { containers: [{ name, image: 'busybox:1.37' }] } },
+})

@@ -1,4 +1,5 @@
 /** Webhooks and policies of admission. */
+
 import type {
   V1MutatingAdmissionPolicy,
   V1MutatingAdmissionPolicyBinding,
@@ -10,6 +11,7 @@ import type {
 import type { ObjectMeta, WithMeta } from '../../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn } from '../../../kind/cells.ts'
 import type { ResourceDefinition } from '../../../kind/resource-definition.ts'
+import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { validateConditions } from '../../parts/conditions.ts'
 import { contentOrEmptinessChanged, plain } from '../../parts/plain.ts'
 import {
@@ -205,6 +207,12 @@ export const validatingadmissionpolicy = plain<WithMeta<V1ValidatingAdmissionPol
   },
 })
 
+function validateBinding(spec: V1MutatingAdmissionPolicyBinding['spec'], errors: FieldErrors): void {
+  validatePolicyName(spec?.policyName, errors)
+  if (spec?.paramRef) validateParamRef(spec.paramRef, 'spec.paramRef', errors)
+  if (spec?.matchResources) validateMatchResources(spec.matchResources, 'spec.matchResources', errors)
+}
+
 const validatingadmissionpolicybinding = plain<WithMeta<V1ValidatingAdmissionPolicyBinding>>({
   group,
   kind: 'ValidatingAdmissionPolicyBinding',
@@ -217,9 +225,7 @@ const validatingadmissionpolicybinding = plain<WithMeta<V1ValidatingAdmissionPol
     ...common,
     applyDefaults: ({ spec }) => defaultMatch(spec?.matchResources),
     validate({ spec }, errors) {
-      validatePolicyName(spec?.policyName, errors)
-      if (spec?.paramRef) validateParamRef(spec.paramRef, 'spec.paramRef', errors)
-      if (spec?.matchResources) validateMatchResources(spec.matchResources, 'spec.matchResources', errors)
+      validateBinding(spec, errors)
       validateValidationActions(spec?.validationActions, 'spec.validationActions', errors)
     },
   },
@@ -262,11 +268,7 @@ const mutatingadmissionpolicybinding = plain<WithMeta<V1MutatingAdmissionPolicyB
   strategy: {
     ...common,
     applyDefaults: ({ spec }) => defaultMatch(spec?.matchResources),
-    validate({ spec }, errors) {
-      validatePolicyName(spec?.policyName, errors)
-      if (spec?.paramRef) validateParamRef(spec.paramRef, 'spec.paramRef', errors)
-      if (spec?.matchResources) validateMatchResources(spec.matchResources, 'spec.matchResources', errors)
-    },
+    validate: ({ spec }, errors) => validateBinding(spec, errors),
   },
   example: { metadata: { name: 'label' }, spec: { policyName: 'label' } },
 })
