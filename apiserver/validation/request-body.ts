@@ -168,8 +168,11 @@ const isKind = (schema: string): boolean => {
   return byName.has('kind') && byName.has('metadata')
 }
 
-/** Kinds that a real server registers with every version, or with `v1`. */
-const ofEveryVersion = new Set(['List', 'Status', 'DeleteOptions', 'ListOptions', 'WatchEvent'])
+/** Kinds that a real server registers with every version that it knows. */
+const ofEveryVersion = new Set(['DeleteOptions', 'ListOptions', 'WatchEvent'])
+const isShared = (found: { group: string; version: string; kind: string }): boolean =>
+  ['List', 'Status'].includes(found.kind) ||
+  (ofEveryVersion.has(found.kind) && knownGroupVersions().includes(apiVersionOf(found)))
 
 /** A body of another kind is read as its own kind first, then refused. */
 function otherKind(
@@ -180,7 +183,7 @@ function otherKind(
 ): string {
   const schema = `io.k8s.api.${packageOf(found.group)}.${found.version}.${found.kind}`
   const known = hasStructType(schema) && isKind(schema)
-  if (!known && !ofEveryVersion.has(found.kind)) {
+  if (!known && !isShared(found)) {
     return unregistered(found)
   }
   if (known) {
