@@ -68,6 +68,7 @@ export interface ReviewResponse {
   /** The JSON text of the patch; undefined if the webhook sent no patch. */
   patch?: string
   patchType?: string
+  auditAnnotations: Record<string, string>
   warnings: string[]
 }
 
@@ -79,7 +80,7 @@ export function readReview(
   const response = answer.response as RawResponse | undefined | null
   if (!response) throw new Error('webhook response was absent')
   if (version === 'v1') verifyV1(answer, response, { uid, mutating })
-  const { allowed, status, patch, patchType, warnings } = response
+  const { allowed, status, patch, patchType, auditAnnotations, warnings } = response
   return {
     allowed: allowed === true,
     ...(status && { status }),
@@ -89,6 +90,7 @@ export function readReview(
         patch: Buffer.from(patch, 'base64').toString('utf8'),
         patchType: version === 'v1' ? (patchType ?? '') : 'JSONPatch',
       }),
+    auditAnnotations: auditAnnotations ?? {},
     warnings: warnings ?? [],
   }
 }
@@ -99,6 +101,7 @@ interface RawResponse {
   status?: ReviewResponse['status'] | null
   patch?: string | null
   patchType?: string | null
+  auditAnnotations?: Record<string, string> | null
   warnings?: string[] | null
 }
 

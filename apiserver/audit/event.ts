@@ -82,8 +82,9 @@ export class AuditedRequest {
   }
 
   /** Returns a function that writes an annotation, unless its key has a value. */
-  get annotate(): (key: string, value: string) => void {
-    return (key, value) => {
+  get annotate(): (key: string, value: string, level?: 'Request') => void {
+    return (key, value, level) => {
+      if (level && !this.wantsRequest) return
       const member = `${JSON.stringify(key)}:`
       this.#annotations ??= []
       if (!this.#annotations.some((one) => one.startsWith(member)))
@@ -100,8 +101,8 @@ export class AuditedRequest {
   }
 
   /** Takes in the object of a request, decoded and with its defaults. `type`: its kind and version. */
-  requested(type: { kind: string; apiVersion: string }, object: { metadata?: object }): void {
-    const { name, namespace, uid, resourceVersion } = (object.metadata ?? {}) as Named
+  requested(type: { kind: string; apiVersion: string }, object: object): void {
+    const { name, namespace, uid, resourceVersion } = (object as { metadata?: Named }).metadata ?? {}
     this.#named ??= { name, namespace, uid, resourceVersion }
     if (this.wantsRequest && this.#requestObject === undefined)
       this.#requestObject = this.#shown(JSON.stringify({ ...type, ...object }))

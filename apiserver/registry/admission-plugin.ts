@@ -27,8 +27,11 @@ export interface AdmissionAttributes {
   annotate?: Annotate
 }
 
-/** Writes an annotation, unless its key has a value. */
-export type Annotate = (key: string, value: string) => void
+/**
+ * Writes an annotation, unless its key has a value. `level`: one that shows a part of a body is for events that have
+ * bodies of requests.
+ */
+export type Annotate = (key: string, value: string, level?: 'Request') => void
 
 /** Holds the CreateOptions, UpdateOptions or DeleteOptions (meta.k8s.io/v1) of a request. */
 export interface OperationOptions {

@@ -1,6 +1,7 @@
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import type { User } from '../kind/user.ts'
 import type { Fence } from '../storage/fence.ts'
+import type { Annotate } from './admission-plugin.ts'
 
 /** Says what a request is about. */
 export interface RequestScope {
@@ -29,7 +30,7 @@ export interface WriteOptions {
   /** The write is made only while the fence holds. */
   fence?: Fence
   /** Writes into the audit event of the request; absent where the request is not recorded. */
-  annotate?(key: string, value: string): void
+  annotate?: Annotate
   /** Adds a Warning header with this text to the answer. */
   warn(text: string): void
 }

@@ -39,6 +39,7 @@ export function podSecurity(lookup: Lookup, lookupAll: LookupAll): AdmissionPlug
       const namespace = pod && namespaceOf(attributes)
       if (!pod || !namespace) return
       const isPod = definition.plural === 'pods' && definition.group === ''
+      if (isPod && !isPrivileged(namespace) && !isSignificant(pod, attributes.old as Pod | undefined)) return
       if (attributes.annotate) annotate(attributes.annotate, namespace, pod, isPod)
       if (isPod) {
         const { level, version } = policyOf(namespace, 'enforce')
@@ -91,16 +92,29 @@ const templates: Readonly<Record<string, TemplateOf>> = {
 }
 const groups = ['', 'apps', 'batch']
 
-/**
- * The pod that the request is about, or that its object would make; a pod itself only when it is made, or gets
- * containers.
- */
-function podOf({ definition, operation, subresource, object }: AdmissionAttributes): PodLike | undefined {
+/** Writes of pods that change no specification, or are no pods. */
+const ignored = new Set(['attach', 'binding', 'eviction', 'exec', 'log', 'portforward', 'proxy', 'status'])
+
+const isPrivileged = (namespace: KubeObject): boolean =>
+  modes.every((mode) => policyOf(namespace, mode).level === 'privileged')
+
+/** Returns whether a write makes a pod, adds a container to it, or changes an image. */
+function isSignificant({ spec }: PodLike, old: PodLike | undefined): boolean {
+  if (!old) return true
+  const before = new Map(containersOf(old.spec).map(({ name, image }) => [name, image]))
+  return containersOf(spec).some(({ name, image }) => !before.has(name) || before.get(name) !== image)
+}
+
+const containersOf = ({ containers, initContainers, ephemeralContainers }: Pod['spec']) => [
+  ...containers,
+  ...(initContainers ?? []),
+  ...(ephemeralContainers ?? []),
+]
+
+/** The pod that the request is about, or that its object would make. */
+function podOf({ definition, subresource, object }: AdmissionAttributes): PodLike | undefined {
   const { group, plural } = definition
-  if (group === '' && plural === 'pods') {
-    const counts = operation === 'CREATE' ? !subresource : subresource === 'ephemeralcontainers'
-    return counts ? (object as unknown as Pod) : undefined
-  }
+  if (group === '' && plural === 'pods') return ignored.has(subresource ?? '') ? undefined : (object as unknown as Pod)
   const template = !subresource && groups.includes(group) ? templates[plural]?.(object!) : undefined
   return template?.spec && { metadata: template.metadata ?? {}, spec: template.spec }
 }

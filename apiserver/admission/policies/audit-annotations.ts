@@ -22,9 +22,11 @@ export function auditViolation(
   annotate: Annotate,
 ): void {
   const failure = { message, policy: policyName, binding: metadata.name, expressionIndex: index, validationActions }
-  const json = JSON.stringify([failure]).replace(/[<>&\u2028\u2029]/g, (char) => escapes[char]!)
-  annotate('validation.policy.admission.k8s.io/validation_failure', json)
+  annotate('validation.policy.admission.k8s.io/validation_failure', escapedAsGo(JSON.stringify([failure])))
 }
+
+/** Escapes in a JSON text what Go escapes. */
+export const escapedAsGo = (json: string): string => json.replace(/[<>&\u2028\u2029]/g, (char) => escapes[char]!)
 
 /** Writes the annotations of one policy. Bindings may give a key other values, which are joined. */
 export function auditValues(

@@ -5,6 +5,7 @@ import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { reviewVersion } from '../../validation/review-version.ts'
 import type { WebhookClient } from '../../webhook-client/webhook-client.ts'
 import { type ReviewResponse, readReview, reviewRequest } from '../admission-review.ts'
+import { auditAnswer } from './audit-annotations.ts'
 import type { WebhookCandidate } from './candidates.ts'
 import { denied, FailedCall } from './refusals.ts'
 
@@ -40,6 +41,7 @@ export async function callWebhook(
     throw new FailedCall(name, `failed to call webhook: ${error.message}`)
   }
   const response = verified(name, () => readReview(answer, { uid, version, mutating }))
+  auditAnswer(attributes, name, response.auditAnnotations)
   for (const text of response.warnings) attributes.warn(text)
   if (!response.allowed) throw denied(name, response.status)
   return response

@@ -6,6 +6,7 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admiss
 import type { WorkLimits } from '../../work-limits.ts'
 import { Invocations } from '../reinvocation.ts'
 import { applies } from './applies.ts'
+import { auditFailedOpen, auditMutation, auditPatch } from './audit-annotations.ts'
 import { callWebhook } from './call-webhook.ts'
 import type { WebhookCandidate } from './candidates.ts'
 import { patchObject, readPatch } from './patch-object.ts'
@@ -57,6 +58,7 @@ async function ask(
   candidate: WebhookCandidate,
 ): Promise<boolean> {
   const { name, failurePolicy } = candidate.hook
+  let isChanged = false
   try {
     const { patch, patchType } = await callWebhook(context.client, attributes, candidate, { mutating: true })
     const operations = patch === undefined ? [] : readPatch(patch)
@@ -67,11 +69,16 @@ async function ask(
       )
     }
     if (patchType !== 'JSONPatch') throw new FailedCall(name, `unsupported patch type ${toJson(patchType)}`)
-    return await patchObject(attributes, candidate.definition, operations, context)
+    isChanged = await patchObject(attributes, candidate.definition, operations, context)
+    auditPatch(attributes, candidate.hook, operations)
+    return isChanged
   } catch (error) {
     if (!(error instanceof FailedCall)) throw error
     context.log.warn({ err: error }, 'admission webhook')
-    if (failurePolicy === 'Ignore') return false
-    throw internalError(error.message)
+    if (failurePolicy !== 'Ignore') throw internalError(error.message)
+    auditFailedOpen(attributes, 'mutation', candidate.hook)
+    return false
+  } finally {
+    auditMutation(attributes, candidate.hook, isChanged)
   }
 }

@@ -1,6 +1,7 @@
 import { internalError } from '../../../shared/api/status/status-errors.ts'
 import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission-plugin.ts'
 import { applies } from './applies.ts'
+import { auditFailedOpen } from './audit-annotations.ts'
 import { callWebhook } from './call-webhook.ts'
 import type { WebhookCandidate } from './candidates.ts'
 import { FailedCall } from './refusals.ts'
@@ -9,19 +10,21 @@ import type { WebhookContext } from './webhook-context.ts'
 
 /** Calls validating webhooks in parallel; the first refusal decides. Upstream: webhook/validating/dispatcher.go. */
 export function validatingWebhooks(context: WebhookContext): AdmissionPlugin {
-  const ask = async (attributes: AdmissionAttributes, candidate: WebhookCandidate): Promise<void> => {
+  const ask = async (attributes: AdmissionAttributes, candidate: WebhookCandidate, index: number): Promise<void> => {
     try {
       await callWebhook(context.client, attributes, candidate, { mutating: false })
     } catch (error) {
       if (!(error instanceof FailedCall)) throw error
       context.log.warn({ err: error }, 'admission webhook')
-      if (candidate.hook.failurePolicy !== 'Ignore') throw internalError(error.message)
+      const { name, failurePolicy } = candidate.hook
+      if (failurePolicy !== 'Ignore') throw internalError(error.message)
+      auditFailedOpen(attributes, 'validating', { name, index })
     }
   }
   const askAll = async (attributes: AdmissionAttributes, candidates: readonly WebhookCandidate[]): Promise<void> => {
     const asked: WebhookCandidate[] = []
     for (const candidate of candidates) if (await applies(candidate, attributes, context)) asked.push(candidate)
-    await settle(asked.map((candidate) => ask(attributes, candidate)))
+    await settle(asked.map((candidate, index) => ask(attributes, candidate, index)))
   }
   return {
     asksAll: true,

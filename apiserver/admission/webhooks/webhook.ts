@@ -38,6 +38,9 @@ export interface MatchCondition {
 export interface RegisteredWebhook extends Webhook {
   /** The ID is unique among all webhooks. */
   id: string
+  configuration: string
+  /** Says which of all webhooks this is, from 0 on. */
+  index: number
   namespaces: LabelSelector
   objects: LabelSelector
 }
@@ -48,12 +51,14 @@ export interface RegisteredWebhook extends Webhook {
  */
 export function registeredWebhooks(configurations: Iterable<KubeObject>): RegisteredWebhook[] {
   const byName = [...configurations].sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))
-  return byName.flatMap(({ metadata, webhooks }) =>
+  const all = byName.flatMap(({ metadata, webhooks }) =>
     ((webhooks ?? []) as Webhook[]).map((webhook, index) => ({
       ...webhook,
       id: `${metadata.name}/${webhook.name}/${index}`,
+      configuration: metadata.name ?? '',
       namespaces: fromSelectorObject(webhook.namespaceSelector) ?? [],
       objects: fromSelectorObject(webhook.objectSelector) ?? [],
     })),
   )
+  return all.map((webhook, index) => ({ ...webhook, index }))
 }

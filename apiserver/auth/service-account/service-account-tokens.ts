@@ -39,6 +39,8 @@ export interface TokenOptions {
   audiences: readonly string[]
   seconds: number
   warnAfterSeconds?: number
+  /** Names the token. */
+  jti?: string
 }
 
 /** Tokens whose signature was found right. */
@@ -88,7 +90,7 @@ export class TokenIssuer implements ServiceAccountTokens {
 
   async issue(
     { namespace, serviceaccount, pod, secret, node }: TokenSubject,
-    { audiences, seconds, warnAfterSeconds }: TokenOptions,
+    { audiences, seconds, warnAfterSeconds, jti = randomUUID() }: TokenOptions,
   ): Promise<string> {
     const now = Math.floor(this.#options.clock.now() / 1000)
     const claims: Claims = {
@@ -97,7 +99,7 @@ export class TokenIssuer implements ServiceAccountTokens {
       iat: now,
       nbf: now,
       iss: this.issuer(),
-      jti: randomUUID(),
+      jti,
       sub: `system:serviceaccount:${namespace}:${serviceaccount.name}`,
       'kubernetes.io': {
         namespace,

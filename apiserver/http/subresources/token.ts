@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { badRequest, conflict, notFound } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject, Pod } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
@@ -55,12 +56,21 @@ export const requestToken: WriteHandler = async (api, { exchange, definition: ac
   const options = parseWriteOptions(exchange, 'CreateOptions')
   const raw = { bytes: await exchange.smallBody(), contentType: request.headers['content-type'] }
   const object = (await readObject(definition, raw, options)) as TokenRequest
+  const { kind, group, version } = definition
+  exchange.audit?.requested({ kind, apiVersion: `${group}/${version}` }, withoutAnswer(object))
   if (object.metadata?.namespace && object.metadata.namespace !== namespace) throw otherNamespace()
   const time = toTime(api.clock.now())
   trackFields(definition, undefined, object, { manager: options.fieldManager, subresource: 'token', time })
   const answer = await makeToken(api, object, { definition: accounts, namespace, name, user }, options)
   return { status: 201, json: encodeUnstored(definition, answer, negotiated), negotiated }
 }
+
+/** Returns the request as a real server shows it. */
+const withoutAnswer = (object: TokenRequest): TokenRequest => ({
+  ...object,
+  spec: { boundObjectRef: null, ...object.spec },
+  status: { token: '', expirationTimestamp: null },
+})
 
 /** Makes a token of a service account. Upstream: pkg/registry/core/serviceaccount/storage/token.go. */
 export async function makeToken(
@@ -86,7 +96,9 @@ export async function makeToken(
     serviceaccount: referenceTo(account),
     ...boundTo(object, { namespace, name, lookup: registry.lookup }),
   }
-  const token = await tokens.issue(subject, lifetime(tokens, { audiences, seconds }, subject))
+  const jti = randomUUID()
+  const token = await tokens.issue(subject, { ...lifetime(tokens, { audiences, seconds }, subject), jti })
+  options.annotate?.('authentication.kubernetes.io/issued-credential-id', `JTI=${jti}`)
   const { uid } = account.metadata
   return {
     kind: definition.kind,
