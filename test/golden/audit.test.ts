@@ -7,9 +7,11 @@ import t from 'tap'
 import { startTestControlPlane } from '../harness/control-plane.ts'
 import { httpsExchange } from '../harness/https-exchange.ts'
 import { until } from '../harness/until.ts'
+import { startWebhookServer } from '../harness/webhook-server.ts'
 import { answered, before } from './audit/admission.ts'
 import { normalised } from './audit/normalised.ts'
-import { type AuditedRequest, policy, requests } from './audit/requests.ts'
+import { type AuditedRequest, bodyOf, policy, requests } from './audit/requests.ts'
+import { answers } from './audit/webhooks.ts'
 
 const recorded = JSON.parse(readFileSync(new URL('audit/lines.json', import.meta.url), 'utf8')) as Record<
   string,
@@ -30,11 +32,14 @@ t.test('the audit log', async (t) => {
   const { url, tls } = await startTestControlPlane(t, { controllers: [], auditPolicyFile, auditLogPath })
   const agents = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })]
   t.teardown(() => agents.forEach((agent) => void agent.destroy()))
-  const send = async ({ method, path, headers, body, anonymous }: AuditedRequest) => {
+  const webhooks = await startWebhookServer(t)
+  for (const [name, answer] of Object.entries(answers)) webhooks.answers.set(`/${name}`, answer)
+  const send = async (request: AuditedRequest) => {
+    const { method, path, headers, anonymous } = request
     const agent = agents[anonymous ? 0 : 1]
     const credentials = anonymous ? { ca: tls.ca } : tls
     const options = { ...urlToHttpOptions(new URL(url + path)), method, headers, agent, ...credentials }
-    return httpsExchange(options, body && JSON.stringify(body))
+    return httpsExchange(options, bodyOf(request, webhooks))
   }
   for (const request of requests) await send(request)
   const last = Object.keys(recorded).at(-1) ?? ''

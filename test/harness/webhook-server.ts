@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import type { Test } from 'tap'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { issueCertificate, type KeyPair } from '../../shared/pki/certificate.ts'
@@ -30,7 +29,7 @@ const lifetime = () => ({
 export const testAuthority = (): KeyPair => issueCertificate({ commonName: 'webhooks', usage: 'ca', ...lifetime() })
 
 export async function startWebhookServer(
-  t: Test,
+  t: { teardown(end: () => unknown): unknown },
   {
     altNames = ['127.0.0.1'],
     commonName = 'webhook',

@@ -3,17 +3,11 @@
  * plugin/policy/validating/dispatcher.go.
  */
 import type { Annotate } from '../../registry/admission-plugin.ts'
+import { escapedAsGo } from '../go-json.ts'
 import type { Violation } from './evaluate.ts'
 import type { ValidatingAdmissionPolicyBinding } from './policy.ts'
 
 const maxValueBytes = 10 * 1024
-const escapes: Readonly<Record<string, string>> = {
-  '<': '\\u003c',
-  '>': '\\u003e',
-  '&': '\\u0026',
-  '\u2028': '\\u2028',
-  '\u2029': '\\u2029',
-}
 
 /** Says which validation does not hold, in the JSON of Go. */
 export function auditViolation(
@@ -24,9 +18,6 @@ export function auditViolation(
   const failure = { message, policy: policyName, binding: metadata.name, expressionIndex: index, validationActions }
   annotate('validation.policy.admission.k8s.io/validation_failure', escapedAsGo(JSON.stringify([failure])))
 }
-
-/** Escapes in a JSON text what Go escapes. */
-export const escapedAsGo = (json: string): string => json.replace(/[<>&\u2028\u2029]/g, (char) => escapes[char]!)
 
 /** Writes the annotations of one policy. Bindings may give a key other values, which are joined. */
 export function auditValues(

@@ -1,12 +1,12 @@
 /**
- * What webhooks write into the audit event of a request. Upstream: webhook/mutating/dispatcher.go,
+ * Writes what webhooks add to the audit event of a request. Upstream: webhook/mutating/dispatcher.go,
  * webhook/validating/dispatcher.go.
  */
 import { toJson } from '../../../shared/api/json/exact-json.ts'
 import type { JsonPatchOperation } from '../../patch/json-patch.ts'
 import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { qualifiedName } from '../../validation/names.ts'
-import { escapedAsGo } from '../policies/audit-annotations.ts'
+import { escapedAsGo } from '../go-json.ts'
 import type { RegisteredWebhook } from './webhook.ts'
 
 type Annotated = Pick<AdmissionAttributes, 'annotate' | 'reinvocation'>

@@ -23,7 +23,7 @@ const typeMeta =
  * case, for clients that send a body of their own making; that in the body wins.
  */
 export function parseDeleteOptions(body: unknown, query: Query, context: ReasonContext): DeleteOptions {
-  const options = body === undefined ? fromQuery(query) : fromBody(body)
+  const options = body === undefined ? fromQuery(query) : decodeDeleteOptions(body)
   options.reason = gatedReason(options.reason ?? query.get('reason') ?? undefined, context)
   const errors: FieldErrors = []
   const { propagationPolicy, orphanDependents, dryRun = [] } = options
@@ -56,8 +56,8 @@ function fromQuery(query: Query): DeleteOptions {
   }
 }
 
-/** `body` is what a parser of JSON or YAML made of it. */
-function fromBody(body: unknown): DeleteOptions {
+/** `body` is what a parser of JSON or YAML made of it. Throws a StatusError (400). */
+export function decodeDeleteOptions(body: unknown): DeleteOptions {
   if (body === null) return {}
   if (typeof body !== 'object' || Array.isArray(body)) {
     const word = jsonWord(body)

@@ -48,6 +48,7 @@ async function createBinding(
   const { body, ...parsed } = await readBodyAs(raw, reading)
   const { object, strictErrors } = decodeBody(binding, body, { ...reading, ...parsed })
   warnOf(strictErrors, options.warn)
+  exchange.audit?.requested({ kind: binding.kind, apiVersion: binding.version }, object)
   const { namespace } = target
   const scope = { definition, namespace, name: name ?? object.metadata.name ?? '', user }
   await bind(api.registry, scope, object as unknown as Binding, options)

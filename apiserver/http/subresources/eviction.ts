@@ -91,6 +91,7 @@ async function readEviction(
   if (body.apiVersion === 'policy/v1beta1') body.apiVersion = 'policy/v1'
   const { object, strictErrors } = decodeBody(eviction, body, { ...reading, ...parsed })
   warnOf(strictErrors, warn)
+  exchange.audit?.requested({ kind: eviction.kind, apiVersion: 'policy/v1' }, object)
   return object as Eviction
 }
 

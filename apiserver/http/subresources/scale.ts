@@ -45,11 +45,16 @@ export const updateScale: WriteHandler = async (api, context) => {
   const { exchange } = context
   const options = parseWriteOptions(exchange, 'UpdateOptions')
   const bytes = await exchange.smallBody()
-  return write(api, { ...context, readsBodyFirst: true }, options, () => {
+  return write(api, { ...context, readsBodyFirst: true }, options, async () => {
     const body = { bytes, contentType: exchange.request.headers['content-type'] }
-    return readScale(context.definition, body, options)
+    const scale = await readScale(context.definition, body, options)
+    exchange.audit?.requested({ kind: scaleKind.kind, apiVersion: apiVersionOf(scaleKind) }, { ...empty, ...scale })
+    return scale
   })
 }
+
+/** Stands in the audit log for what a scale does not say. */
+const empty = { spec: {}, status: { replicas: 0 } }
 
 /** A real server does not know the type of the scale of a custom resource when it words what is wrong with it. */
 async function readScale(
@@ -71,6 +76,7 @@ export const patchScale: WriteHandler = async (api, context) => {
   if (type === 'application/apply-patch+yaml') return applyScale(api, context)
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: false })
   const text = (await exchange.smallBody()).toString('utf8')
+  exchange.audit?.patched(text)
   return write(api, context, options, (live) => {
     const { fieldValidation, limits } = options
     const { schema } = scaleKind
@@ -87,7 +93,9 @@ const applyScale: WriteHandler = (api, context) =>
 const applyWorkloadScale: WriteHandler = async (api, context) => {
   const { exchange } = context
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
-  const config = await readConfig((await exchange.smallBody()).toString('utf8'), options)
+  const text = (await exchange.smallBody()).toString('utf8')
+  exchange.audit?.patched(text)
+  const config = await readConfig(text, options)
   const { fieldManager: manager, force, limits } = options
   const isApply = true
   return write(api, { ...context, isApply }, options, (live) => {
@@ -106,7 +114,9 @@ const applyWorkloadScale: WriteHandler = async (api, context) => {
 const applyCustomScale: WriteHandler = async (api, { exchange, definition: resource, target }) => {
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
   const { bodyValues, causeBytes } = options.limits
-  const { value: body } = await parseYaml((await exchange.smallBody()).toString('utf8'), bodyValues)
+  const text = (await exchange.smallBody()).toString('utf8')
+  exchange.audit?.patched(text)
+  const { value: body } = await parseYaml(text, bodyValues)
   const value = body as Scale | null
   const { apiVersion, kind } = value ?? {}
   if (kind && (kind !== 'Scale' || apiVersion !== 'autoscaling/v1'))

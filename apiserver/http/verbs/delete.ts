@@ -5,7 +5,7 @@ import { negotiate } from '../encode/negotiation.ts'
 import { encodeForClient } from '../encode/object-encoder.ts'
 import type { Exchange, ResourceExchange } from '../exchange.ts'
 import type { WriteAnswer } from '../handler.ts'
-import { parseDeleteBody, parseDeleteOptions } from '../options/delete-options.ts'
+import { decodeDeleteOptions, parseDeleteBody, parseDeleteOptions } from '../options/delete-options.ts'
 import { fenceIn } from '../options/write-options.ts'
 
 export async function deleteVerb(
@@ -28,6 +28,9 @@ export async function deleteVerb(
   return { status: accepted ? 202 : 200, json, negotiated }
 }
 
+/** Names the options as a real server does in its audit log. */
+const internalOptions = { kind: 'DeleteOptions', apiVersion: 'meta.k8s.io/__internal' }
+
 export async function readDeleteOptions(
   api: ApiContext,
   exchange: Exchange,
@@ -35,6 +38,10 @@ export async function readDeleteOptions(
   const { request, info, limits, warnings, audit } = exchange
   const bytes = await exchange.smallBody()
   const body = await parseDeleteBody(bytes, request.headers['content-type'], limits.bodyValues)
+  if (body !== undefined && audit?.wantsRequest) {
+    const { kind: _kind, apiVersion: _apiVersion, ...asked } = decodeDeleteOptions(body)
+    audit.requested(internalOptions, asked)
+  }
   const { featureGates } = api.registry
   const deleteOptions = parseDeleteOptions(body, info.query, { featureGates, warn: warnings.add })
   return {

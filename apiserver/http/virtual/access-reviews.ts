@@ -35,8 +35,10 @@ export interface AccessReview extends KubeObject {
   }
 }
 
+const undecided = { allowed: false }
+
 /** May I? Upstream of all three: pkg/registry/authorization, pkg/apis/authorization/validation. */
-export const selfSubjectAccessReview = review<AccessReview>(async (object, { api, scope }) => {
+export const selfSubjectAccessReview = review<AccessReview>(undecided, async (object, { api, scope }) => {
   const errors = specErrors(object)
   validateSelectors(object, errors)
   validateMetadata(object.metadata, 'must be empty', errors)
@@ -45,7 +47,7 @@ export const selfSubjectAccessReview = review<AccessReview>(async (object, { api
 })
 
 /** May they? */
-export const subjectAccessReview = review<AccessReview>(async (object, { api, scope }) => {
+export const subjectAccessReview = review<AccessReview>(undecided, async (object, { api, scope }) => {
   await reviewSubject(api, scope, object)
 })
 
@@ -58,7 +60,7 @@ export async function reviewSubject(api: ApiContext, scope: RequestScope, object
 }
 
 /** May they, in this namespace? */
-export const localSubjectAccessReview = review<AccessReview>(async (object, { api, scope }) => {
+export const localSubjectAccessReview = review<AccessReview>(undecided, async (object, { api, scope }) => {
   refuseReview(scope, localErrors(object, scope))
   object.status = await answer(api, object, subjectOf(object))
 })

@@ -18,15 +18,18 @@ export type Answer<T extends KubeObject> = (
   context: { api: ApiContext; scope: RequestScope },
 ) => void | Promise<void>
 
-/** A create that is answered and forgotten. */
+/** A create that is answered and forgotten. The audit log shows its object with an empty status. */
 export const review =
-  <T extends KubeObject>(answer: Answer<T>): WriteHandler =>
+  <T extends KubeObject>(emptyStatus: object, answer: Answer<T>): WriteHandler =>
   async (api, { exchange, definition, target }) => {
     const { request, user } = exchange
     const negotiated = negotiateWithoutTable(request.headers.accept)
     const options = parseWriteOptions(exchange, 'CreateOptions')
     const raw = { bytes: await exchange.smallBody(), contentType: request.headers['content-type'] }
     const object = await readObject(definition, raw, options)
+    const { group, version, kind } = definition
+    const apiVersion = `${group}/${version}`
+    exchange.audit?.requested({ kind, apiVersion }, { ...object, status: emptyStatus })
     const scope: RequestScope = { definition, namespace: target.namespace, user }
     checkNewObject(scope, object)
     if (definition.namespaced) object.metadata.namespace = target.namespace
@@ -45,8 +48,7 @@ export const review =
       ...hears,
     })
     await answer(object as T, { api, scope })
-    const { group, version, kind } = definition
-    const json = encodeUnstored(definition, { kind, apiVersion: `${group}/${version}`, ...object }, negotiated)
+    const json = encodeUnstored(definition, { kind, apiVersion, ...object }, negotiated)
     return { status: 201, json, negotiated }
   }
 

@@ -22,7 +22,7 @@ export const userInfo = ({ name, uid, groups, extra }: User): UserInfo => ({
  * Tells the user its own name, UID, groups and extra. Nothing of the request is stored. Upstream:
  * pkg/registry/authentication/selfsubjectreview.
  */
-export const selfSubjectReview = review<KubeObject>((object, { api, scope }) => {
+export const selfSubjectReview = review<KubeObject>({ userInfo: {} }, (object, { api, scope }) => {
   const { managedFields } = object.metadata
   object.metadata = { creationTimestamp: toTime(api.clock.now()), managedFields }
   object.status = { userInfo: userInfo(scope.user) }

@@ -7,11 +7,13 @@ interface SelfSubjectRulesReview extends KubeObject {
   spec: { namespace?: string }
 }
 
+const unknown = { resourceRules: null, nonResourceRules: null, incomplete: false }
+
 /**
  * Answers with all that the user may do in a namespace, as far as roles grant it. Throws a StatusError (400) without a
  * namespace. Upstream: pkg/registry/authorization/selfsubjectrulesreview.
  */
-export const selfSubjectRulesReview = review<SelfSubjectRulesReview>((object, { api, scope: { user } }) => {
+export const selfSubjectRulesReview = review<SelfSubjectRulesReview>(unknown, (object, { api, scope: { user } }) => {
   const { namespace } = object.spec
   if (!namespace) throw badRequest('no namespace on request')
   const rules: PolicyRule[] = []

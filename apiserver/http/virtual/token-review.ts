@@ -12,7 +12,7 @@ interface TokenReview extends KubeObject {
  * Answers with the user of a token, or says why the token is not valid. Throws a StatusError (400) without a token.
  * Upstream: pkg/registry/authentication/tokenreview.
  */
-export const tokenReview = review<TokenReview>((object, { api }) => {
+export const tokenReview = review<TokenReview>({ user: {} }, (object, { api }) => {
   const { token, audiences } = object.spec
   if (!token) throw badRequest('token is required for TokenReview in authentication')
   object.status = statusOf(api.tokens, token, audiences?.length ? audiences : undefined)

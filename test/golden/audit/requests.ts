@@ -1,4 +1,7 @@
 /** What is asked of both servers, one after the other, and under which policy. */
+import { bodyRequests } from './bodies.ts'
+import { webhookRequests } from './webhooks.ts'
+
 export interface AuditedRequest {
   method: string
   path: string
@@ -21,6 +24,8 @@ export const policy = {
     { level: 'Request', resources: [{ group: '', resources: ['namespaces'] }, { group: 'coordination.k8s.io' }] },
     { level: 'Request', verbs: ['patch'], omitStages: ['RequestReceived'] },
     { level: 'Metadata', resources: [{ group: '', resources: ['secrets', 'pods/*'], resourceNames: ['one'] }] },
+    { level: 'Request', namespaces: ['bodies'], omitStages: ['RequestReceived'] },
+    { level: 'Request', resources: [{ group: 'authorization.k8s.io' }, { group: 'authentication.k8s.io' }] },
     { level: 'Metadata', omitStages: ['RequestReceived'] },
   ],
 }
@@ -140,9 +145,22 @@ const again = others.map(
   ({ method, path }): AuditedRequest => ({ method, path: `${path}${path.includes('?') ? '&' : '?'}second=1` }),
 )
 
-export const requests: readonly AuditedRequest[] = [...collections.flatMap(life), ...others, ...again.slice(0, 16)].map(
-  (one, index) => ({
-    ...one,
-    headers: { 'user-agent': 'audited', 'audit-id': `request-${index}`, ...(one.body && json), ...one.headers },
-  }),
-)
+export const requests: readonly AuditedRequest[] = [
+  ...collections.flatMap(life),
+  ...others,
+  ...again.slice(0, 16),
+  ...webhookRequests,
+  ...bodyRequests,
+].map((one, index) => ({
+  ...one,
+  headers: { 'user-agent': 'audited', 'audit-id': `request-${index}`, ...(one.body && json), ...one.headers },
+}))
+
+/** Returns the body of a request; `clientConfig` is that of a webhook server. */
+export function bodyOf(
+  { body }: AuditedRequest,
+  { clientConfig }: { clientConfig(path: string): { url: string; caBundle: string } },
+): string | undefined {
+  const { url, caBundle } = clientConfig('')
+  return body && JSON.stringify(body).replaceAll('WEBHOOK', url).replaceAll('CA_BUNDLE', caBundle)
+}
