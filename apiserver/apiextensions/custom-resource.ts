@@ -99,6 +99,8 @@ export function customResource(
       },
       toStorage: (object) => {
         if (!isStorage) prune(object, storedSchema, { root: true })
+        // A create has dropped the status that the decoder filled in.
+        if (storedSchema.properties?.status?.default !== undefined) applyDefaults(object, storedSchema)
       },
       get managedKind() {
         const versions = new Map((crd.spec.versions ?? []).map((other) => [`${group}/${other.name}`, schemaOf(other)]))

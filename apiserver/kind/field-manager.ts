@@ -96,7 +96,7 @@ export function applyFields(
       throw requestEntityTooLarge(
         `the object has more fields than the server keeps owners of: limit is ${maxManagedFields}; apply an object of fewer fields, or create and update it without server-side apply`,
       ).atLimit('managedFields')
-    if (error instanceof ConversionError) throw plainError(`failed to convert new object: ${error.message}`)
+    if (error instanceof ConversionError) throw plainError(error.message)
     throw error
   }
 }

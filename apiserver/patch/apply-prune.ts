@@ -6,6 +6,8 @@ import { difference, type FieldsV1, intersection, isEmpty, union, unionAll } fro
 import { remove } from './structured-merge/remove.ts'
 import type { Type } from './structured-merge/schema.ts'
 
+const failedTo = 'failed to prune fields: failed to '
+
 /**
  * The merged object without what the manager applied last time, leaves out now, and no other manager owns.
  * Of a list item or map entry only the manager's own is taken away; it goes itself when the manager was what held it.
@@ -22,12 +24,18 @@ export function prune(
   const then = previous.apiVersion ?? ''
   const typeThen = typeIn(kind, then)
   if (!typeThen || (then === kind.apiVersion && isEmpty(difference(last, applied)))) return merged
-  const mergedThen = convertObject(kind, merged, kind.apiVersion, then)
+  const mergedThen = convertObject(
+    kind,
+    merged,
+    kind.apiVersion,
+    then,
+    `${failedTo}convert merged object to last applied version: `,
+  )
   const stripped = remove(typeThen, mergedThen, withNamedFields(typeThen, last))
   const kept = addBackOwned(kind, mergedThen, stripped, then, ownedByVersion(kind, applied, others))
   const gone = difference(named(typeThen, mergedThen), named(typeThen, kept))
   const pruned = remove(typeThen, mergedThen, intersection(gone, withNamedFields(typeThen, last)))
-  return convertObject(kind, pruned, then, kind.apiVersion)
+  return convertObject(kind, pruned, then, kind.apiVersion, 'failed to prune fields: ')
 }
 
 function ownedByVersion(kind: ManagedKind, applied: FieldsV1, others: ManagedFieldsEntry[]): Map<string, FieldsV1> {

@@ -143,7 +143,8 @@ function changesByVersion(kind: ManagedKind, live: JsonMap, object: JsonMap, wri
   const changesIn: ChangesIn = (apiVersion) => {
     const type = typeIn(kind, apiVersion)
     if (!type) return undefined
-    const versioned = (value: JsonMap) => convertObject(kind, value, kind.apiVersion, apiVersion)
+    const versioned = (value: JsonMap) =>
+      convertObject(kind, value, kind.apiVersion, apiVersion, 'failed to convert new object: ')
     const { added, modified, removed } = compare(ownableType(type), versioned(live), versioned(object))
     const taken = exclude(union(added, modified), reset)
     const gone = exclude(removed, reset)
@@ -259,6 +260,9 @@ function applyTo(
     apiVersion: kind.apiVersion,
     subresource: request.subresource,
   }
+  // Upstream first brings the live object into every version that has an entry; an object that does not fit is refused.
+  for (const { apiVersion = '' } of entries)
+    if (typeIn(kind, apiVersion)) convertObject(kind, live, kind.apiVersion, apiVersion)
   const previous = entries.find((entry) => isSameManager(entry, own))
   const others = entries.filter((entry) => entry !== previous)
   const type = ownableType(kind.type)

@@ -32,8 +32,15 @@ export interface KindVersions {
 export const typeIn = (kind: ManagedKind, apiVersion: string): Type | undefined =>
   apiVersion === kind.apiVersion ? kind.type : kind.versions?.type(apiVersion)
 
-export const convertObject = (kind: ManagedKind, object: JsonMap, from: string, to: string): JsonMap =>
-  from === to || !kind.versions ? object : kind.versions.convert(object, from, to)
+/** Throws {@link ConversionError} with a message that begins with `failure`. */
+export function convertObject(kind: ManagedKind, object: JsonMap, from: string, to: string, failure = ''): JsonMap {
+  if (from === to || !kind.versions) return object
+  try {
+    return kind.versions.convert(object, from, to)
+  } catch (error) {
+    throw error instanceof ConversionError ? new ConversionError(failure + error.message) : error
+  }
+}
 
 /** Never owned by a manager. */
 const unowned = new Set([

@@ -116,6 +116,53 @@ t.test('without one only fields that both versions know are seen, and none is lo
   t.strictSame(await specsOf(server, 'v1'), { old: { one: '1', shared: 's' }, new: { shared: 't' } })
 })
 
+t.test('an apply is refused where the object does not fit a version that has an entry, served or not', async (t) => {
+  const server = await startTestApiServer(t)
+  const apply = (version: string, spec: object) =>
+    server.send(`${shipsOf(version)}/a?fieldManager=me&force=true`, {
+      method: 'PATCH',
+      body: ship('a', version, spec),
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+    })
+  await define(server, [
+    { ...v1, storage: true },
+    { ...v2, storage: false },
+  ])
+  await until(async () => (await server.send(shipsOf('v2'))).status === 200, { what: 'v2' })
+  t.equal((await apply('v2', { shared: 's' })).status, 201)
+  const undeclared = '.spec.one: field not declared in schema'
+  const merged = await apply('v1', { shared: 's', one: '1' })
+  t.equal(merged.status, 500)
+  t.match(merged.body, {
+    message: `failed to prune fields: failed to convert merged object to last applied version: ${undeclared}`,
+  })
+  await define(server, [
+    { ...v1, schema: schema({ shared: text, one: { ...text, default: 'd' } }), storage: true },
+    { ...v2, served: false, storage: false },
+  ])
+  await until(async () => JSON.stringify(await specsOf(server, 'v1')).includes('"one":"d"'), { what: 'the default' })
+  const refused = await apply('v1', { shared: 's' })
+  t.equal(refused.status, 500)
+  t.strictSame((refused.body as { message?: string }).message, undeclared)
+})
+
+t.test('a default of the status is there from the create on', async (t) => {
+  const server = await startTestApiServer(t)
+  const status = { type: 'object', properties: { seen: { type: 'integer' } }, default: { seen: -1 } }
+  const openAPIV3Schema = { type: 'object', properties: { ...v1.schema.openAPIV3Schema.properties, status } }
+  await define(server, [{ ...v1, subresources: { status: {} }, schema: { openAPIV3Schema }, storage: true }])
+  await until(async () => (await server.send(shipsOf('v1'))).status === 200, { what: 'v1' })
+  const made = await server.send(shipsOf('v1'), {
+    method: 'POST',
+    body: { ...ship('a', 'v1', { shared: 's' }), status: { seen: 4 } },
+  })
+  for (const { body } of [made, await server.send(`${shipsOf('v1')}/a`)]) {
+    const { status, metadata } = body as KubeObject & { status?: object }
+    t.strictSame(status, { seen: -1 })
+    t.notMatch(JSON.stringify(metadata.managedFields), 'f:status')
+  }
+})
+
 t.test('clients see one apiVersion, in gets, lists and watches', async (t) => {
   const server = await startTestApiServer(t)
   await define(server, [{ ...v1, storage: true }])
