@@ -13,11 +13,14 @@ export const isExtended = (name: string) =>
   !isNative(name) && !name.startsWith('requests.') && qualifiedName(`requests.${name}`).length === 0
 export const canOvercommit = (name: string) => isNative(name) && !isHugePage(name)
 
-export function validateResourceName(name: string, field: string, errors: FieldErrors): void {
+/** Returns whether the name is one of a standard resource or a qualified one. */
+export function validateResourceName(name: string, field: string, errors: FieldErrors): boolean {
   const messages = qualifiedName(name)
   reject(errors, field, name, messages)
-  if (messages.length === 0 && !name.includes('/') && !standardResources.has(name) && !isHugePage(name))
-    errors.push(invalid(field, name, 'must be a standard resource type or fully qualified'))
+  if (messages.length > 0) return false
+  if (name.includes('/') || standardResources.has(name) || isHugePage(name)) return true
+  errors.push(invalid(field, name, 'must be a standard resource type or fully qualified'))
+  return false
 }
 
 export function validateContainerResourceName(name: string, field: string, errors: FieldErrors): void {

@@ -1,4 +1,4 @@
-/** The quality-of-service class: from cpu and memory of all containers alone. */
+/** The quality-of-service class: from cpu and memory of the pod as a whole if it sets them, else of all containers. */
 
 import { remembered } from '../../../../shared/api/json/remembered.ts'
 import { parseQuantity } from '../../../../shared/api/quantities/quantity.ts'
@@ -7,15 +7,11 @@ import type { PodSpec } from '../../../../shared/api/types.ts'
 const counted = ['cpu', 'memory'] as const
 
 export const qosClass = remembered((spec: PodSpec): string => {
-  const podLevel = spec.resources
-  if (podLevel && (hasCounted(podLevel.requests) || hasCounted(podLevel.limits))) {
-    return classOf([podLevel])
-  }
-  return classOf([...(spec.containers ?? []), ...(spec.initContainers ?? [])].map(({ resources }) => resources ?? {}))
+  const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])]
+  return classOf(spec.resources ? [spec.resources] : containers.map(({ resources }) => resources ?? {}))
 })
 
 type Amounts = Record<string, string> | undefined
-const hasCounted = (amounts: Amounts) => counted.some((name) => amounts?.[name] !== undefined)
 
 function classOf(all: { requests?: Amounts; limits?: Amounts }[]): string {
   const requests = new Map<string, bigint>()

@@ -16,7 +16,7 @@ import { reject } from '../messages.ts'
 import { validateEnv, validateEnvFrom } from './validate-env.ts'
 import { validateLifecycleAndProbes } from './validate-handlers.ts'
 import { validateMounts } from './validate-mounts.ts'
-import { validateContainerResources } from './validate-resources.ts'
+import { validateResources } from './validate-resources.ts'
 import { validateSecurityContext } from './validate-security-context.ts'
 
 type Volumes = NonNullable<PodSpec['volumes']>
@@ -45,7 +45,7 @@ function validateCommon(container: Container, context: PodContext, path: string,
   validateEnvFrom(container.envFrom ?? [], field('envFrom'), errors)
   validateMounts(container, context.volumes, path, errors)
   oneOf(container.imagePullPolicy, pullPolicies, field('imagePullPolicy'), errors)
-  validateContainerResources(container.resources ?? {}, context.claims, field('resources'), errors)
+  validateResources(container.resources ?? {}, context.claims, field('resources'), errors)
   validateResizePolicy(container, context.spec, field('resizePolicy'), errors)
   validateSecurityContext(container.securityContext, context.spec.hostUsers ?? true, field('securityContext'), errors)
 }

@@ -15,6 +15,7 @@ import {
   isExtended,
   isHugePage,
   validateContainerResourceName,
+  validateResourceName,
 } from '../container-resource-names.ts'
 import { counted } from '../counted-resources.ts'
 import { NOT_NEGATIVE } from '../messages.ts'
@@ -43,23 +44,24 @@ function validateHugePages(name: string, quantity: string, field: string, errors
   errors.push(invalid(field, quantity, `${quantity} is not positive integer multiple of ${name}`))
 }
 
-export function validateContainerResources(
+export function validateResources(
   resources: Resources,
   podClaims: ReadonlySet<string>,
   path: string,
   errors: FieldErrors,
+  validateName = validateContainerResourceName,
 ): void {
   const limits: Amounts = resources.limits ?? {}
   const requests: Amounts = resources.requests ?? {}
   for (const [name, quantity] of Object.entries(limits)) {
     const field = `${path}.limits[${name}]`
-    validateContainerResourceName(name, field, errors)
+    validateName(name, field, errors)
     validateQuantity(name, quantity, field, errors)
     validateHugePages(name, quantity, field, errors)
   }
   for (const [name, quantity] of Object.entries(requests)) {
     const field = `${path}.requests[${name}]`
-    validateContainerResourceName(name, field, errors)
+    validateName(name, field, errors)
     validateQuantity(name, quantity, field, errors)
     validateAgainstLimit(name, quantity, limits, `${path}.requests`, errors)
     validateHugePages(name, quantity, field, errors)
@@ -124,23 +126,25 @@ function validateClaims(resources: Resources, podClaims: ReadonlySet<string>, pa
 
 const podLevel = ['cpu', 'hugepages-', 'memory']
 
-export function validatePodLevelResources(spec: PodSpec, path: string, errors: FieldErrors): void {
+function validatePodResourceName(name: string, field: string, errors: FieldErrors): void {
+  if (validateResourceName(name, field, errors) && !podLevel.includes(name) && !isHugePage(name))
+    errors.push(notSupported(field, name, podLevel))
+}
+
+export function validatePodLevelResources(
+  spec: PodSpec,
+  podClaims: ReadonlySet<string>,
+  path: string,
+  errors: FieldErrors,
+): void {
   const { resources } = spec
   if (!resources) return
-  if (resources.claims) errors.push(forbidden(`${path}.claims`, 'claims may not be set for Resources at pod-level'))
-  validateClaims(resources, new Set(spec.resourceClaims?.map(({ name }) => name)), `${path}.claims`, errors)
-  for (const list of ['limits', 'requests'] as const) {
-    for (const [name, quantity] of Object.entries(resources[list] ?? {})) {
-      const field = `${path}.${list}[${name}]`
-      if (!podLevel.includes(name) && !isHugePage(name)) {
-        errors.push(notSupported(field, name, podLevel))
-        continue
-      }
-      validateQuantity(name, quantity, field, errors)
-      if (list === 'requests') validateAgainstLimit(name, quantity, resources.limits ?? {}, `${path}.requests`, errors)
-      validateHugePages(name, quantity, field, errors)
-    }
+  if (spec.os?.name === 'windows') {
+    errors.push(forbidden(path, 'may not be set for a windows pod'))
+    return
   }
+  if (resources.claims) errors.push(forbidden(`${path}.claims`, 'claims may not be set for Resources at pod-level'))
+  validateResources(resources, podClaims, path, errors, validatePodResourceName)
   validatePodLevelConsistency(spec, path, errors)
 }
 

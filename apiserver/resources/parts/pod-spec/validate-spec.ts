@@ -20,7 +20,7 @@ import {
   validateInitContainers,
   validateResourceClaims,
 } from './validate-containers.ts'
-import { validateContainerResources, validatePodLevelResources } from './validate-resources.ts'
+import { validatePodLevelResources, validateResources } from './validate-resources.ts'
 import { validateAffinity, validateTopologySpread } from './validate-scheduling.ts'
 import { validateOs, validatePodSecurityContext } from './validate-security-context.ts'
 import { validateVolumes } from './validate-volumes.ts'
@@ -49,7 +49,7 @@ export function validatePodSpec(spec: PodSpec, { meta, path }: SpecOptions, erro
   validateContainers(context, field('containers'), errors)
   validateInitContainers(context, field('initContainers'), errors)
   validateEphemeralContainers(context, field('ephemeralContainers'), errors)
-  validatePodLevelResources(spec, field('resources'), errors)
+  validatePodLevelResources(spec, context.claims, field('resources'), errors)
   validateHostPortsMatch(context, path, errors)
   oneOf(spec.restartPolicy, restartPolicies, field('restartPolicy'), errors)
   oneOf(spec.dnsPolicy, dnsPolicies, field('dnsPolicy'), errors)
@@ -61,7 +61,7 @@ export function validatePodSpec(spec: PodSpec, { meta, path }: SpecOptions, erro
   validateTopologySpread(spec.topologySpreadConstraints ?? [], field('topologySpreadConstraints'), errors)
   validateHostUsers(spec, path, errors)
   validateNames(spec, path, errors)
-  if (spec.overhead) validateContainerResources({ limits: spec.overhead }, new Set(), field('overhead'), errors)
+  if (spec.overhead) validateResources({ limits: spec.overhead }, new Set(), field('overhead'), errors)
   validateHostProcess(spec, path, errors)
   validateOs(spec, path, errors)
   validateHostname(spec, path, errors)
