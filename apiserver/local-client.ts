@@ -13,6 +13,7 @@ import type {
   Resource,
   WatchQuery,
 } from '../shared/client/client.ts'
+import { loopShare } from '../shared/clock/loop-share.ts'
 import type { ApiContext } from './http/api-context.ts'
 import { type PatchMediaType, readPatch } from './http/body/patch-body.ts'
 import { headOf } from './http/encode/object-encoder.ts'
@@ -94,12 +95,14 @@ class LocalClient implements Client {
   }
 
   async get<T extends object>(resource: Resource, ref: ObjectRef): Promise<T> {
+    await loopShare.turn()
     const scope = this.#scopeOf(resource, ref)
     await this.#registry.cacheOf(scope.definition).readable()
     return shown<T>(scope.definition, this.#registry.get(scope), this.#exact)
   }
 
   async list<T extends object>(resource: Resource, options: ListQuery = {}): Promise<KubeList<T>> {
+    await loopShare.turn()
     const definition = find(this.#api, resource)
     const cache = this.#registry.cacheOf(definition)
     await cache.readable()
@@ -116,6 +119,7 @@ class LocalClient implements Client {
     object: T,
     options: { namespace?: string; subresource?: string; name?: string; unread?: boolean } = {},
   ): Promise<T> {
+    await loopShare.turn()
     const { metadata } = object as unknown as KubeObject
     const namespace = options.namespace ?? metadata?.namespace
     if (options.subresource !== undefined) {
@@ -132,6 +136,7 @@ class LocalClient implements Client {
   }
 
   async update<T extends object>(resource: Resource, object: T, options: { subresource?: string } = {}): Promise<T> {
+    await loopShare.turn()
     const { namespace, name } = (object as unknown as KubeObject).metadata
     const scope = this.#scopeOf(resource, { namespace, name: name ?? '' }, options.subresource)
     const { stored } = await this.#registry.update(
@@ -152,6 +157,7 @@ class LocalClient implements Client {
     body: unknown,
     { type = 'merge', subresource, readOnly, fieldManager }: PatchSettings = {},
   ): Promise<T> {
+    await loopShare.turn()
     const scope = this.#scopeOf(resource, ref, subresource)
     if (type === 'apply') return this.#apply<T>(scope, body as Config, fieldManager)
     const { definition } = scope
@@ -201,6 +207,7 @@ class LocalClient implements Client {
   }
 
   async delete(resource: Resource, ref: ObjectRef, options = {}): Promise<void> {
+    await loopShare.turn()
     const scope = this.#scopeOf(resource, ref)
     const { featureGates } = this.#registry
     const context = { featureGates, warn: this.#writeOptions.warn }
