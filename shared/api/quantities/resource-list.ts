@@ -1,4 +1,4 @@
-import type { Pod } from '../types.ts'
+import type { Pod, PodSpec } from '../types.ts'
 import { addQuantities, compareQuantities, formatQuantity, parseQuantity } from './quantity.ts'
 
 /** Maps names of resources (cpu, memory …) to quantities. */
@@ -41,11 +41,17 @@ export const maskList = (list: ResourceList, names: Iterable<string>): ResourceL
 }
 
 /**
- * Returns a pod's requests or limits: its containers together, or the peak of its initialization if that is more.
- * Values that the pod sets as a whole win. Upstream: component-helpers/resource/helpers.go.
+ * Returns a pod's requests or limits: those of its containers, but values that the pod sets as a whole win. Upstream:
+ * component-helpers/resource/helpers.go.
  */
-export function podResources({ spec }: Pick<Pod, 'spec'>, which: 'requests' | 'limits'): ResourceList {
-  const running = spec.containers.map(({ resources }) => resources?.[which])
+export const podResources = ({ spec }: Pick<Pod, 'spec'>, which: 'requests' | 'limits'): ResourceList => ({
+  ...containerResources(spec, which),
+  ...(spec.resources?.[which] as ResourceList | undefined),
+})
+
+/** Returns what the containers of a pod have together, or the peak of its initialization if that is more. */
+export function containerResources(spec: PodSpec, which: 'requests' | 'limits'): ResourceList {
+  const running = (spec.containers ?? []).map(({ resources }) => resources?.[which])
   const sidecars: (ResourceList | undefined)[] = []
   let initial: ResourceList = {}
   for (const { resources, restartPolicy } of spec.initContainers ?? []) {
@@ -53,6 +59,5 @@ export function podResources({ spec }: Pick<Pod, 'spec'>, which: 'requests' | 'l
     const moment = restartPolicy === 'Always' ? sidecars : [...sidecars, resources?.[which]]
     initial = maxLists(initial, addLists(...moment))
   }
-  const containers = maxLists(addLists(...running, ...sidecars), initial)
-  return { ...containers, ...(spec.resources?.[which] as ResourceList | undefined) }
+  return maxLists(addLists(...running, ...sidecars), initial)
 }

@@ -1,9 +1,9 @@
 /** Defaults of a pod's spec; those of containers and volumes hold in templates of workloads too. */
 import { roundUpAmounts } from '../../../../shared/api/quantities/quantity.ts'
+import { containerResources } from '../../../../shared/api/quantities/resource-list.ts'
 import type { Container, HTTPGetAction, PodSpec, Probe } from '../../../../shared/api/types.ts'
 import { isHugePage } from '../container-resource-names.ts'
 import { defaultVolumeSource } from '../volume-defaults.ts'
-import { containerTotals } from './container-totals.ts'
 
 export function defaultPodSpec(spec: PodSpec): void {
   spec.restartPolicy ||= 'Always'
@@ -44,11 +44,13 @@ function defaultPodResources(spec: PodSpec, resources: NonNullable<PodSpec['reso
   const requests: Record<string, string> = { ...resources.requests }
   const limits: Record<string, string> = { ...resources.limits }
   if (Object.keys({ ...limits, ...requests }).length === 0) return
-  for (const [name, limit] of containerTotals(spec, 'limits')) {
+  for (const [name, limit] of Object.entries(containerResources(spec, 'limits'))) {
     if (isHugePage(name) && requests[name] === undefined) limits[name] ??= limit
   }
   if (Object.keys(limits).length === 0) return
-  for (const [name, request] of containerTotals(spec, 'requests')) if (measured.has(name)) requests[name] ??= request
+  for (const [name, request] of Object.entries(containerResources(spec, 'requests'))) {
+    if (measured.has(name)) requests[name] ??= request
+  }
   for (const [name, limit] of Object.entries(limits)) {
     if (measured.has(name) || isHugePage(name)) requests[name] ??= limit
   }

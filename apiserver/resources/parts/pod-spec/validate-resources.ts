@@ -6,6 +6,7 @@ import {
   isWholeQuantity,
   parseQuantity,
 } from '../../../../shared/api/quantities/quantity.ts'
+import { containerResources } from '../../../../shared/api/quantities/resource-list.ts'
 import type { Container, PodSpec } from '../../../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, notFound, notSupported, required } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
@@ -19,7 +20,6 @@ import {
 } from '../container-resource-names.ts'
 import { counted } from '../counted-resources.ts'
 import { NOT_NEGATIVE } from '../messages.ts'
-import { containerTotals } from './container-totals.ts'
 
 type Resources = NonNullable<Container['resources']>
 type Amounts = Record<string, string>
@@ -150,7 +150,7 @@ export function validatePodLevelResources(
 
 function validatePodLevelConsistency(spec: PodSpec, path: string, errors: FieldErrors): void {
   for (const list of ['requests', 'limits'] as const) {
-    for (const [name, total] of containerTotals(spec, list)) {
+    for (const [name, total] of Object.entries(containerResources(spec, list))) {
       const own = amountOf(spec.resources?.[list], name)
       if (own === undefined || compareQuantities(total, own) <= 0) continue
       if (list === 'limits' && !isHugePage(name)) continue
