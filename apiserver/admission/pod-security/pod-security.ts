@@ -5,6 +5,7 @@ import type { AdmissionAttributes, AdmissionPlugin, Annotate } from '../../regis
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { baseline, type Check } from './baseline.ts'
+import { containersOf } from './pod-view.ts'
 import { restricted } from './restricted.ts'
 
 type PodLike = Pick<Pod, 'metadata' | 'spec'>
@@ -104,12 +105,6 @@ function isSignificant({ spec }: PodLike, old: PodLike | undefined): boolean {
   const before = new Map(containersOf(old.spec).map(({ name, image }) => [name, image]))
   return containersOf(spec).some(({ name, image }) => !before.has(name) || before.get(name) !== image)
 }
-
-const containersOf = ({ containers, initContainers, ephemeralContainers }: Pod['spec']) => [
-  ...containers,
-  ...(initContainers ?? []),
-  ...(ephemeralContainers ?? []),
-]
 
 /** The pod that the request is about, or that its object would make. */
 function podOf({ definition, subresource, object }: AdmissionAttributes): PodLike | undefined {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import { badRequest, conflict, notFound } from '../../../shared/api/status/status-errors.ts'
 import type { KubeObject, Pod } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
@@ -56,8 +57,7 @@ export const requestToken: WriteHandler = async (api, { exchange, definition: ac
   const options = parseWriteOptions(exchange, 'CreateOptions')
   const raw = { bytes: await exchange.smallBody(), contentType: request.headers['content-type'] }
   const object = (await readObject(definition, raw, options)) as TokenRequest
-  const { kind, group, version } = definition
-  exchange.audit?.requested({ kind, apiVersion: `${group}/${version}` }, withoutAnswer(object))
+  exchange.audit?.requested({ kind: definition.kind, apiVersion: apiVersionOf(definition) }, withoutAnswer(object))
   if (object.metadata?.namespace && object.metadata.namespace !== namespace) throw otherNamespace()
   const time = toTime(api.clock.now())
   trackFields(definition, undefined, object, { manager: options.fieldManager, subresource: 'token', time })

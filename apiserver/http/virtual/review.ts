@@ -1,3 +1,4 @@
+import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import { trackFields } from '../../kind/field-manager.ts'
@@ -27,8 +28,8 @@ export const review =
     const options = parseWriteOptions(exchange, 'CreateOptions')
     const raw = { bytes: await exchange.smallBody(), contentType: request.headers['content-type'] }
     const object = await readObject(definition, raw, options)
-    const { group, version, kind } = definition
-    const apiVersion = `${group}/${version}`
+    const { kind } = definition
+    const apiVersion = apiVersionOf(definition)
     exchange.audit?.requested({ kind, apiVersion }, { ...object, status: emptyStatus })
     const scope: RequestScope = { definition, namespace: target.namespace, user }
     checkNewObject(scope, object)
