@@ -67,6 +67,11 @@ export class AuditedRequest {
     if (parts.asker) this.#write('RequestReceived', this.#received)
   }
 
+  /** This is true if the request may last for as long as its client wants. */
+  get isLongRunning(): boolean {
+    return this.#parts.isLongRunning
+  }
+
   /** This is true if bodies of requests belong into the log. */
   get wantsRequest(): boolean {
     return this.#parts.verdict.level.startsWith('Request')
@@ -137,7 +142,7 @@ export class AuditedRequest {
 
   /** The handler is done, or the request was refused. */
   served(code: number): void {
-    if (!this.#parts.isLongRunning) this.completed(code)
+    if (!this.isLongRunning) this.completed(code)
   }
 
   /** The answer is complete, or its client has gone. */
@@ -162,7 +167,10 @@ export class AuditedRequest {
 
   #write(stage: Stage, time = this.#now()): void {
     const { verdict, auditor } = this.#parts
-    if (!verdict.omitStages.includes(stage)) auditor.write(() => this.#line(stage, time))
+    if (verdict.omitStages.includes(stage)) return
+    // What comes to be known later does not belong into the lines of earlier stages.
+    const line = stage === 'ResponseComplete' ? undefined : this.#line(stage, time)
+    auditor.write(() => line ?? this.#line(stage, time))
   }
 
   #line(stage: Stage, time: string): string {
@@ -171,24 +179,16 @@ export class AuditedRequest {
     const { user, client } = this.#client
     const shown = isPlain(uri) ? asIs : escaped
     const shownVerb = !resource ? escaped(verb) : verbs.has(verb) ? verb : ''
-    // What came to be known later does not belong into the first line.
-    const isFirst = stage === 'RequestReceived'
     let line = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${verdict.level}","auditID":"${this.#id}","stage":"${stage}","requestURI":"${shown(uri)}","verb":"${shownVerb}","user":${user}`
-    if (this.#impersonated && !isFirst) line += `,"impersonatedUser":${userInfo(this.#impersonated)}`
+    if (this.#impersonated) line += `,"impersonatedUser":${userInfo(this.#impersonated)}`
     line += client
-    if (resource) line += referenceJson(resource, { apiVersion, shown, named: isFirst ? undefined : this.#named })
-    if (!isFirst) line += this.#outcome()
+    if (resource) line += referenceJson(resource, { apiVersion, shown, named: this.#named })
+    if (this.#status) line += statusJson(this.#status)
+    if (this.#requestObject !== undefined) line += `,"requestObject":${this.#requestObject}`
+    if (this.#responseObject !== undefined) line += `,"responseObject":${this.#responseObject}`
     line += `,"requestReceivedTimestamp":"${this.#received}","stageTimestamp":"${time}"`
-    if (this.#annotations && !isFirst) line += annotationsJson(this.#annotations)
+    if (this.#annotations) line += annotationsJson(this.#annotations)
     return `${line}}\n`
-  }
-
-  /** Returns the members about the answer, and the objects. */
-  #outcome(): string {
-    let json = this.#status ? statusJson(this.#status) : ''
-    if (this.#requestObject !== undefined) json += `,"requestObject":${this.#requestObject}`
-    if (this.#responseObject !== undefined) json += `,"responseObject":${this.#responseObject}`
-    return json
   }
 
   /** Leaves out what the policy does not want, and line breaks, which would end the line. */

@@ -29,7 +29,7 @@ export function audit(auditor: Auditor): Audit {
       const audited = make(exchange, asker, attributes)
       if (!audited) return
       exchange.audit = audited
-      if (!isLongRunning(attributes)) return
+      if (!audited.isLongRunning) return
       tellStart(exchange, audited)
       const { response, upgrade } = exchange
       const end = (): void => audited.completed(upgrade && !response.headersSent ? 101 : response.statusCode)
