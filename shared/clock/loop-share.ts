@@ -7,7 +7,6 @@ const atOnce = 50
  */
 class LoopShare {
   #left = atOnce
-  #isCounting = false
   readonly #waiting: (() => void)[] = []
 
   /** True while calls wait for a later turn of the event loop. */
@@ -17,10 +16,7 @@ class LoopShare {
 
   /** Returns what a call has to wait for; undefined if it may begin. Calls begin in the order in which they came. */
   turn(): Promise<void> | undefined {
-    if (!this.#isCounting) {
-      this.#isCounting = true
-      setImmediate(this.#renew)
-    }
+    if (this.#left === atOnce) setImmediate(this.#renew)
     if (this.#left === 0) return new Promise((resolve) => this.#waiting.push(resolve))
     this.#left--
     return undefined
@@ -29,8 +25,7 @@ class LoopShare {
   readonly #renew = (): void => {
     const begun = this.#waiting.splice(0, atOnce)
     this.#left = atOnce - begun.length
-    this.#isCounting = begun.length > 0
-    if (this.#isCounting) setImmediate(this.#renew)
+    if (begun.length > 0) setImmediate(this.#renew)
     for (const begin of begun) begin()
   }
 }
