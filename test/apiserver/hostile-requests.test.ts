@@ -65,11 +65,16 @@ t.test('the server survives every client', async (t) => {
 
 t.test('answers for people: as they ask, in either version of HTTP', async (t) => {
   const { send } = await startTestApiServer(t)
-  const linesOf = async (path: string, agent: string): Promise<number> =>
-    (await send(path, { headers: { 'user-agent': agent } })).bytes.toString().trim().split('\n').length
-  t.ok((await linesOf('/version?pretty=true', 'x')) > 1)
-  t.equal(await linesOf('/version?pretty=false', 'curl/8'), 1)
-  t.ok((await linesOf('/version', 'curl/8')) > 1)
+  const linesOf = async (path: string, agent: string, accept = '*/*'): Promise<number> =>
+    (await send(path, { headers: { 'user-agent': agent, accept } })).bytes.toString().trim().split('\n').length
+  t.ok((await linesOf('/api/v1?pretty=true', 'x')) > 1)
+  t.equal(await linesOf('/api/v1?pretty=false', 'curl/8'), 1)
+  t.ok((await linesOf('/api/v1', 'curl/8')) > 1)
+  t.ok((await linesOf('/version?pretty=false', 'x')) > 1, 'the version is always indented')
+  const nowhere = '/api/v1/nowhere?pretty=false'
+  t.equal(await linesOf(nowhere, 'curl/8', 'text/html,application/json'), 1)
+  for (const accept of ['text/html', 'application/json;as=Table;v=v1;g=meta.k8s.io'])
+    t.ok((await linesOf(nowhere, 'x', accept)) > 1, `an error is indented where ${accept} has no form for it`)
 })
 
 t.test('nonsense is refused, and not counted', async (t) => {

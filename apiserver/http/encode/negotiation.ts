@@ -3,6 +3,8 @@ import { notAcceptable, notAcceptableRoute } from '../../../shared/api/status/st
 /** Describes the form of answer that the client wants. */
 export interface Negotiated {
   encoding: 'json' | 'yaml' | 'protobuf'
+  /** JSON has line breaks, whatever the client asks for. */
+  isIndented?: boolean
   /** Converts objects for the answer; without it they stay as they are. */
   transform?: Transform
 }
@@ -139,10 +141,13 @@ export function encodingFor(ranges: readonly MediaRange[]): Negotiated['encoding
   return encodingOf(types.find((type) => type !== protobuf) ?? types[0] ?? json)
 }
 
-/** Errors come in the encoding asked for, if it is one without another shape; nothing else about Accept matters. */
+/** Returns the encoding of an error: one that the client takes without another shape, or else indented JSON. */
 export function errorEncoding(accept: string | undefined): Negotiated {
-  if (accept === undefined || !/yaml|protobuf/.test(accept)) return plain
-  return { encoding: encodingFor(parseAccept(accept).filter(({ parameters }) => parameters.as === undefined)) }
+  if (!accept || accept === json) return plain
+  const taken = parseAccept(accept).filter(
+    ({ type, parameters }) => parameters.as === undefined && (type === 'application/*' || acceptable.has(type)),
+  )
+  return { encoding: encodingFor(taken), isIndented: taken.length === 0 }
 }
 
 /**

@@ -46,7 +46,7 @@ const jsonOnly: Negotiated = { encoding: 'json' }
 export function sendJson(
   { request, reply, warnings, audit }: Asked,
   { status, json, headers }: Answer,
-  { encoding }: Negotiated = jsonOnly,
+  { encoding, isIndented }: Negotiated = jsonOnly,
 ): void {
   audit?.answered(status, json)
   const all = baseHeaders(request)
@@ -54,7 +54,7 @@ export function sendJson(
   if (headers) Object.assign(all, headers)
   const warning = warnings?.header()
   if (warning) Object.assign(all, { warning })
-  if (encoding === 'json' && !wantsPretty(request)) {
+  if (encoding === 'json' && !isIndented && !wantsPretty(request)) {
     const parts = Buffer.isBuffer(json) ? [json, '\n'] : lineOf(json)
     send({ request, reply }, { status, parts, headers: all })
     return

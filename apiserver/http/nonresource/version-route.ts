@@ -14,7 +14,7 @@ export function versionRoute(gitVersion = kubernetesVersion.gitVersion): PathRou
     const { accept } = exchange.request.headers
     if (accept && !parseAccept(accept).some(({ type }) => type === '*/*' || type === 'application/json'))
       throw notAcceptableRoute('Available representations: application/json')
-    sendJson(exchange, { status: 200, json })
+    sendJson(exchange, { status: 200, json }, { encoding: 'json', isIndented: true })
   }
   const refuse = (exchange: Exchange): void => {
     if (exchange.info.path !== '/version/') throw resourceNotFound()
