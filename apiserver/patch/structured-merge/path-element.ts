@@ -99,8 +99,9 @@ export function printElement(element: PathElement): string {
 function printKey(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(printKey).join(',')}]`
   if (!isMap(value)) return toJson(value)
-  return Object.entries(value)
-    .map(([name, member]) => `${name}=${printKey(member)}`)
+  return Object.keys(value)
+    .sort()
+    .map((name) => `${name}=${printKey(value[name])}`)
     .join('')
 }
 export const printPath = (path: PathElement[]): string => path.map(printElement).join('')
