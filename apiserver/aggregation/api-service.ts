@@ -18,7 +18,7 @@ export const apiServiceName = ({ group, version }: GroupVersion): string => `${v
 
 /** Returns the spec of an APIService whose group version this server serves itself. */
 export const localSpec = ({ group, version }: GroupVersion, priorities: Priorities) => ({
-  group,
+  ...(group && { group }),
   version,
   ...priorities,
 })

@@ -154,7 +154,7 @@ export class LocalApiServices {
   }
 
   /** Returns undefined if the server does not serve the group version as a built-in one. */
-  #builtInSpec(service: APIService | undefined): (GroupVersion & Priorities) | undefined {
+  #builtInSpec(service: APIService | undefined): ReturnType<typeof localSpec> | undefined {
     if (automanaged(service) !== onStart) return undefined
     const { group = '', version = '' } = service?.spec ?? {}
     const priorities = builtInPriorities(group, version)

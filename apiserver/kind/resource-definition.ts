@@ -200,7 +200,7 @@ export interface ServiceAddresses {
   takeIp(ip: string): string | undefined
   /** Takes a free one. */
   nextIp(): string
-  takePort(port: number): string | undefined
+  takePort(port: number, anyRange?: boolean): string | undefined
   nextPort(): number
   /** These are free again, unless a stored Service has them. */
   release(holding: ServiceHolding): void

@@ -3,6 +3,7 @@ import { parseLabelSelector } from '../../../shared/api/selectors/label-selector
 import type { KubeObject, ObjectMeta } from '../../../shared/api/types.ts'
 import type { Attributes, Decision } from '../../auth/types.ts'
 import type { User } from '../../kind/user.ts'
+import { inOrderOfFields } from '../../patch/patched-text.ts'
 import type { RequestScope } from '../../registry/write-context.ts'
 import { invalid, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
@@ -36,12 +37,13 @@ export interface AccessReview extends KubeObject {
 }
 
 const undecided = { allowed: false }
+const metadataSchema = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
 
 /** May I? Upstream of all three: pkg/registry/authorization, pkg/apis/authorization/validation. */
 export const selfSubjectAccessReview = review<AccessReview>(undecided, async (object, { api, scope }) => {
   const errors = specErrors(object)
   validateSelectors(object, errors)
-  validateMetadata(object.metadata, 'must be empty', errors)
+  validateMetadata(object.metadata, errors)
   refuseReview(scope, errors)
   object.status = await answer(api, object, scope.user)
 })
@@ -54,7 +56,7 @@ export const subjectAccessReview = review<AccessReview>(undecided, async (object
 /** Fills in the status of a SubjectAccessReview. */
 export async function reviewSubject(api: ApiContext, scope: RequestScope, object: AccessReview): Promise<void> {
   const errors = subjectErrors(object)
-  validateMetadata(object.metadata, 'must be empty', errors)
+  validateMetadata(object.metadata, errors)
   refuseReview(scope, errors)
   object.status = await answer(api, object, subjectOf(object))
 }
@@ -68,7 +70,7 @@ export const localSubjectAccessReview = review<AccessReview>(undecided, async (o
 function localErrors(object: AccessReview, { namespace = '' }: RequestScope): FieldErrors {
   const errors = subjectErrors(object)
   const { resourceAttributes, nonResourceAttributes } = object.spec
-  validateMetadata({ ...object.metadata, namespace: undefined }, 'must be empty except for namespace', errors)
+  validateMetadata(object.metadata, errors, ['namespace'])
   const asked = resourceAttributes?.namespace ?? ''
   if (resourceAttributes && asked !== namespace) {
     errors.push(invalid('spec.resourceAttributes.namespace', asked, 'must match metadata.namespace'))
@@ -139,10 +141,12 @@ function validateSelectors({ spec: { resourceAttributes = {} } }: AccessReview, 
   }
 }
 
-/** Refuses all metadata but managedFields, which the server itself sets. */
-function validateMetadata(metadata: ObjectMeta, detail: string, errors: FieldErrors): void {
-  const { managedFields: _, ...rest } = metadata
-  if (Object.values(rest).some((value) => value !== undefined)) errors.push(invalid('metadata', metadata, detail))
+/** Refuses all metadata but managedFields, which the server itself sets, and the fields that `except` names. */
+function validateMetadata(metadata: ObjectMeta, errors: FieldErrors, except: string[] = []): void {
+  const allowed = ['managedFields', ...except]
+  if (Object.entries(metadata).every(([name, value]) => value === undefined || allowed.includes(name))) return
+  const detail = ['must be empty', ...except].join(' except for ')
+  errors.push(invalid('metadata', inOrderOfFields({ ...metadata }, metadataSchema), detail))
 }
 
 const subjectOf = ({ spec: { user = '', groups = [], uid, extra } }: AccessReview): User => ({

@@ -61,6 +61,7 @@ function validateResources(resources: readonly string[], path: string, errors: F
   }
   if (resources.length > 1 && resources.includes('*/*'))
     errors.push(invalid(path, resources, "if '*/*' is present, must not specify other resources"))
-  if (resources.includes('*') && resources.some((pattern) => pattern !== '*' && !pattern.includes('/')))
+  // Upstream looks at the last resource without a subresource alone.
+  if (resources.includes('*') && resources.findLast((pattern) => !pattern.includes('/')) !== '*')
     errors.push(invalid(path, resources, "if '*' is present, must not specify other resources without subresources"))
 }

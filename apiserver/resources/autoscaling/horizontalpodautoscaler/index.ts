@@ -2,6 +2,7 @@ import type { KubeObject } from '../../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn } from '../../../kind/cells.ts'
 import type { ResourceDefinition } from '../../../kind/resource-definition.ts'
 import { zeroOf } from '../../../validation/decoder.ts'
+import { withEmptied } from '../../../validation/emptied.ts'
 import { plain } from '../../parts/plain.ts'
 import { asV1, asV2, keepStatusAnnotations, settleV1, toV2, v1Conversion } from './conversion.ts'
 import { defaultAutoscaler } from './defaults.ts'
@@ -34,7 +35,13 @@ const v2 = plain<Autoscaler>({
   version: 'v2',
   cells,
   strategy: {
-    applyDefaults: defaultAutoscaler,
+    // Rules with `policies: []` get no default, and are refused.
+    applyDefaults: (object) =>
+      withEmptied(
+        object,
+        () => defaultAutoscaler(object),
+        ({ name }) => name === 'policies',
+      ),
     validate: (object, errors) => validateAutoscaler(object, errors),
     validateUpdate(object, old, errors, { subresource }) {
       if (subresource !== 'status') validateAutoscaler(object, errors, old)

@@ -127,8 +127,8 @@ export function createServiceAddresses({ cidr, services, nowMs, shared, random }
       return undefined
     },
     nextIp: () => toIp(ips.next(usedIps())),
-    takePort(port) {
-      if (!ports.contains(port)) {
+    takePort(port, anyRange = false) {
+      if (!anyRange && !ports.contains(port)) {
         return `provided port is not in the valid range. The range of valid ports is ${FIRST_PORT}-${LAST_PORT}`
       }
       if (!ports.isFree(port, usedPorts())) return 'provided port is already allocated'

@@ -149,7 +149,8 @@ function allocatePorts(
         // One number may serve several protocols of one service.
         if (had.has(port.nodePort) || taken.has(port.nodePort)) continue
         const problem = addresses.takePort(port.nodePort)
-        if (problem) errors.push(invalid(`spec.ports[${index}].nodePort`, port.nodePort, problem))
+        // Upstream tells the first mistake alone.
+        if (problem) return void errors.push(invalid(`spec.ports[${index}].nodePort`, port.nodePort, problem))
         taken.add(port.nodePort)
         own.set(`${port.port}`, port.nodePort)
       } else {

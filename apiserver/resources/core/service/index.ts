@@ -1,6 +1,7 @@
 import { holdingOf } from '../../../../shared/api/services/service-holding.ts'
 import type { Service } from '../../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn, orNone, wide } from '../../../kind/cells.ts'
+import type { ServiceAddresses } from '../../../kind/resource-definition.ts'
 import { resource } from '../../../kind/resource-definition.ts'
 import { dns1123Label } from '../../../validation/names.ts'
 import { allocate, dropFieldsOfOldType, keepAllocated, normalizeClusterIps } from './allocate.ts'
@@ -61,8 +62,9 @@ export const service = resource<Service>({
       if (subresource || !object.spec) return undefined
       if (old?.spec) keepAllocated(object.spec, old.spec)
       normalizeClusterIps(object.spec, old?.spec)
-      if (serviceAddresses?.shared) return allocateShared({ service: object, old, dryRun }, serviceAddresses, errors)
-      if (serviceAddresses) return allocateAlone({ service: object, old, dryRun }, serviceAddresses, errors)
+      const addresses = dryRun && serviceAddresses ? ofAnyRange(serviceAddresses) : serviceAddresses
+      if (addresses?.shared) return allocateShared({ service: object, old, dryRun }, addresses, errors)
+      if (addresses) return allocateAlone({ service: object, old, dryRun }, addresses, errors)
       allocate(object, old, undefined, errors)
       return undefined
     },
@@ -92,6 +94,12 @@ export const service = resource<Service>({
     metadata: { name: 'web' },
     spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
   },
+})
+
+/** A dry run does not hold ports against their range, nor does that of a real server. */
+const ofAnyRange = (addresses: ServiceAddresses): ServiceAddresses => ({
+  ...addresses,
+  takePort: (port) => addresses.takePort(port, true),
 })
 
 type Spec = NonNullable<Service['spec']>
