@@ -81,10 +81,14 @@ const structKinds = new Set<FieldKind>([
   'schemaOrStrings',
 ])
 
+/** Returns the Go type of a list's items. Lists that have a name, such as v1.ValidationRules, do not tell it. */
+const goItem = (shape: string, goType: string): string =>
+  goType.startsWith('[]') ? goType.slice(2) : (/[^.@\]]+(\.[^.]+)?$/.exec(shape)?.[0] ?? goType)
+
 function valueType(shape: string, goType: string): ValueType {
   if (shape.startsWith('*')) return { ...valueType(shape.slice(1), goType), pointer: true }
   if (shape.startsWith('[]')) {
-    return { kind: 'list', pointer: false, goType, item: valueType(shape.slice(2), goType.replace(/^\[\]/, '')) }
+    return { kind: 'list', pointer: false, goType, item: valueType(shape.slice(2), goItem(shape, goType)) }
   }
   if (shape.startsWith('{}')) {
     return {

@@ -3,7 +3,7 @@ import { humanDuration, nameColumn } from '../kind/cells.ts'
 import type { Column } from '../kind/resource-definition.ts'
 import { sortedJson } from '../schema/list-types.ts'
 import type { CustomResourceColumnDefinition } from './custom-resource-definition.ts'
-import { findAll, type JSONPath, parseJSONPath } from './json-path.ts'
+import { findAll, parseJSONPath } from './json-path.ts'
 
 /** The only column of a version whose author names none. */
 const AGE: CustomResourceColumnDefinition = {
@@ -13,21 +13,15 @@ const AGE: CustomResourceColumnDefinition = {
   jsonPath: '.metadata.creationTimestamp',
 }
 
-/**
- * Returns the columns and cells of a custom resource's table. If a JSONPath cannot be parsed, the table has the name
- * only.
- */
+/** Returns the columns and cells of a custom resource's table. It ends before a JSONPath that cannot be parsed. */
 export function printerColumns(definitions: CustomResourceColumnDefinition[] | undefined): {
   columns: Column[]
   cells(object: KubeObject, nowMs: number): unknown[]
 } {
   const wanted = definitions !== undefined && definitions.length > 0 ? definitions : [AGE]
   const readable = wanted.map((definition) => ({ definition, path: parseJSONPath(definition.jsonPath) }))
-  const printed = readable.every(
-    (column): column is { definition: CustomResourceColumnDefinition; path: JSONPath } => column.path !== undefined,
-  )
-    ? readable
-    : []
+  const unreadable = readable.findIndex(({ path }) => path === undefined)
+  const printed = unreadable === -1 ? readable : readable.slice(0, unreadable)
   return {
     columns: [nameColumn, ...printed.map(({ definition }) => columnOf(definition))],
     cells: (object, nowMs) => [

@@ -115,7 +115,7 @@ function validateClaims(resources: Resources, podClaims: ReadonlySet<string>, pa
     if (seen.has(key)) errors.push(duplicate(field, claim.request ? key : claim.name))
     seen.add(key)
     if (podClaims.has(claim.name)) continue
-    const known = [...podClaims].sort().map((name) => JSON.stringify(name))
+    const known = [...podClaims].sort()
     const detail =
       known.length === 0
         ? 'must be one of the names in pod.spec.resourceClaims which is empty'
