@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 
 /**
  * A generated file of `data/` with one entry on each line. An entry is parsed when it is asked for: all types in parsed
- * form take three times the memory of their text.
+ * form take three times the memory of their text. A garbage collection drops the text, which is then read again.
  */
 export class LineTable<T> {
   readonly #file: string
-  #texts: ReadonlyMap<string, string> | undefined
+  #texts: WeakRef<ReadonlyMap<string, string>> | undefined
 
   constructor(file: string) {
     this.#file = file
@@ -27,12 +27,15 @@ export class LineTable<T> {
   }
 
   #load(): ReadonlyMap<string, string> {
-    this.#texts ??= new Map(
+    const kept = this.#texts?.deref()
+    if (kept) return kept
+    const texts = new Map(
       readFileSync(new URL(`data/${this.#file}`, import.meta.url), 'utf8')
         .slice('{\n"'.length, -'\n}\n'.length)
         .split(',\n"')
         .map((line) => [line.slice(0, line.indexOf('"')), line.slice(line.indexOf(':') + 1)]),
     )
-    return this.#texts
+    this.#texts = new WeakRef(texts)
+    return texts
   }
 }
