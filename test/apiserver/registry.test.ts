@@ -131,6 +131,20 @@ t.test('generated names: eight tries, then it is told', async (t) => {
   t.equal(registry.random(), 0.5)
 })
 
+t.test('a job without labels has those of its template; labels that were given stay alone', async (t) => {
+  const { create } = setUp()
+  const containers = [{ name: 'c', image: 'i' }]
+  const labelsOf = async (name: string, labels: object | undefined, template: object): Promise<string[]> => {
+    const spec = { template: { metadata: { labels: template }, spec: { restartPolicy: 'Never', containers } } }
+    return Object.keys(metadataOf(await create('jobs', { metadata: { name, labels }, spec })).labels ?? {})
+  }
+  const generated = ['batch.kubernetes.io/controller-uid', 'batch.kubernetes.io/job-name', 'controller-uid', 'job-name']
+  t.same(await labelsOf('none', undefined, { app: 'a' }), ['app', ...generated])
+  t.same(await labelsOf('empty', {}, {}), generated)
+  t.same(await labelsOf('equal', { app: 'a' }, { app: 'a' }), ['app'])
+  t.same(await labelsOf('others', { app: 'a' }, { app: 'b' }), ['app'])
+})
+
 t.test('update', async (t) => {
   const { create, update, events, storage } = setUp()
   await create('configmaps', configMap('x'))

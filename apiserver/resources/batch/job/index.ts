@@ -2,7 +2,6 @@ import { parseTime } from '../../../../shared/clock/timestamp.ts'
 import { age, ageColumn, column, humanDuration, nameColumn } from '../../../kind/cells.ts'
 import { resource } from '../../../kind/resource-definition.ts'
 import { labelValueMessages } from '../../../validation/names.ts'
-import { deepEqual } from '../../../values/deep-equal.ts'
 import { sortedByKey } from '../../../values/sorted-by-key.ts'
 import { CONTROLLER_UID, JOB_NAME, type Job, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME } from '../../parts/job-spec/job.ts'
 import { jobSpecWarnings } from '../../parts/job-spec/warnings.ts'
@@ -51,7 +50,8 @@ export const job = resource<Job>({
     applyDefaults,
     usesName: true,
     prepareForCreate(object, context) {
-      const labelsAreTemplates = deepEqual(object.metadata.labels ?? {}, object.spec.template.metadata?.labels ?? {})
+      const { labels = {} } = object.metadata
+      const labelsAreTemplates = Object.keys(labels).length === 0 || labels === object.spec.template.metadata?.labels
       if (!object.spec.manualSelector) generateSelector(object)
       if (labelsAreTemplates && labelValueMessages(object.metadata.name ?? '').length === 0)
         object.metadata.labels = { ...object.spec.template.metadata?.labels }
@@ -93,7 +93,8 @@ function applyDefaults({ metadata, spec }: Job): void {
   if (spec.backoffLimit === undefined)
     spec.backoffLimit = spec.backoffLimitPerIndex === undefined ? DEFAULT_RETRIES : MAX_INT32
   const labels = spec.template.metadata?.labels ?? {}
-  if (Object.keys(labels).length > 0 && Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = { ...labels }
+  // The same map, as upstream: the job also gets what is added to its template's labels.
+  if (Object.keys(labels).length > 0 && Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = labels
   spec.completionMode ??= 'NonIndexed'
   spec.suspend ??= false
   spec.manualSelector ??= false
