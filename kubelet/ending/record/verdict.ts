@@ -84,7 +84,7 @@ const rules: Rule[] = [
  */
 export const idleVerdict = (hasRun: boolean): Verdict =>
   hasRun
-    ? { type: 'NotRunning', text: 'no container ran: the next start was still to come' }
+    ? { type: 'NotRunning', text: 'no container ran: its restart was in back-off' }
     : { type: 'NotStarted', text: 'no container had started' }
 
 export interface Verdict {
