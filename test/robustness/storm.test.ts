@@ -13,7 +13,7 @@ const seed = 15
 const samples: Record<string, Pick<StormOptions, 'storage' | 'servers' | 'faults'>> = {
   sqlite: {
     storage: 'sqlite',
-    faults: [...times(9, 'kill a server'), 'fill the disk and kill the server', 'move the clock of a server'],
+    faults: [...times(5, 'kill a server'), 'fill the disk and kill the server', 'move the clock of a server'],
   },
   'a file that three servers share': {
     storage: 'sqlite',
@@ -21,7 +21,7 @@ const samples: Record<string, Pick<StormOptions, 'storage' | 'servers' | 'faults
     // First: a guardian gives up where no server lives after the holder has ended five times, each within a minute.
     faults: [
       'kill all servers at once',
-      ...times(8, 'kill a server'),
+      ...times(4, 'kill a server'),
       'halt a server',
       'fill the disk and kill the server',
     ],
@@ -29,14 +29,14 @@ const samples: Record<string, Pick<StormOptions, 'storage' | 'servers' | 'faults
   'memory that three servers share': {
     storage: 'memory',
     servers: 3,
-    faults: [...times(9, 'kill a server'), 'kill all servers at once', ...times(3, 'halt a server')],
+    faults: [...times(5, 'kill a server'), 'kill all servers at once', ...times(2, 'halt a server')],
   },
   etcd: {
     storage: 'etcd',
     servers: 2,
     faults: [
       ...times(2, 'kill a server'),
-      ...times(7, 'kill etcd'),
+      ...times(3, 'kill etcd'),
       'kill all servers at once',
       'cut a server off from etcd',
       'use up the quota of etcd',
@@ -45,7 +45,7 @@ const samples: Record<string, Pick<StormOptions, 'storage' | 'servers' | 'faults
   },
 }
 /** So many processes each kills. */
-const kills = 10
+const kills = 6
 
 t.setTimeout(280_000)
 // Each waits for processes most of the time.
