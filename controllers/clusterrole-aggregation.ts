@@ -2,9 +2,8 @@ import type { V1ClusterRole, V1PolicyRule } from '@kubernetes/client-node'
 import { fromSelectorObject, matchesLabels } from '../shared/api/selectors/label-selector.ts'
 import type { Wire, WithMeta } from '../shared/api/types.ts'
 import { clusterRoles } from '../shared/client/resources.ts'
-import { tellFailures } from '../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
+import { createLoopQueue } from './loop-queue.ts'
 
 type ClusterRole = WithMeta<V1ClusterRole>
 type Rule = Wire<V1PolicyRule>
@@ -31,9 +30,9 @@ export function startClusterRoleAggregation({ client, informers, log, clock }: C
   const roles = informers.selected<ClusterRole>(clusterRoles, {
     handlers: [{ onAdd: note, onUpdate: note, onDelete: forget }],
   })
-  const queue = createWorkQueue<string>({
-    clock,
-    async work(name) {
+  const queue = createLoopQueue(
+    { clock, log, loop: 'clusterrole-aggregation-controller', object: 'ClusterRole' },
+    async (name) => {
       await roles.synced()
       const role = roles.get({ name })
       if (!role?.aggregationRule) return
@@ -41,8 +40,7 @@ export function startClusterRoleAggregation({ client, informers, log, clock }: C
       if (JSON.stringify(rules.map(canonical)) === JSON.stringify((role.rules ?? []).map(canonical))) return
       await client.patch(clusterRoles, { name }, { rules })
     },
-    onError: tellFailures({ clock, log, loop: 'clusterrole-aggregation-controller', object: 'ClusterRole' }),
-  })
+  )
   return { close: () => queue.close() }
 }
 

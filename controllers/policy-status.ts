@@ -1,9 +1,8 @@
 import type { V1CustomResourceDefinition, V1ValidatingAdmissionPolicy } from '@kubernetes/client-node'
 import type { WithMeta } from '../shared/api/types.ts'
 import { customResourceDefinitions, validatingAdmissionPolicies } from '../shared/client/resources.ts'
-import { tellFailures } from '../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { ApiResource, ApiResources, Controller, ControllerContext } from './controller.ts'
+import { createLoopQueue } from './loop-queue.ts'
 
 type Policy = WithMeta<V1ValidatingAdmissionPolicy>
 type Definition = WithMeta<V1CustomResourceDefinition>
@@ -31,9 +30,9 @@ export function startPolicyStatus(
   const policies = informers.selected<Policy>(validatingAdmissionPolicies, {
     handlers: [{ onAdd: add, onUpdate: (_, policy) => add(policy) }],
   })
-  const queue = createWorkQueue<string>({
-    clock,
-    async work(name) {
+  const queue = createLoopQueue(
+    { clock, log, loop: 'validatingadmissionpolicy-status-controller', object: 'ValidatingAdmissionPolicy' },
+    async (name) => {
       const policy = policies.get({ name })
       const { generation = 0 } = policy?.metadata ?? {}
       if (!policy || generation <= (policy.status?.observedGeneration ?? 0)) return
@@ -43,12 +42,6 @@ export function startPolicyStatus(
       const status = { observedGeneration: generation, typeChecking: { expressionWarnings } }
       await client.patch(validatingAdmissionPolicies, { name }, { status }, { subresource: 'status' })
     },
-    onError: tellFailures({
-      clock,
-      log,
-      loop: 'validatingadmissionpolicy-status-controller',
-      object: 'ValidatingAdmissionPolicy',
-    }),
-  })
+  )
   return { close: () => queue.close() }
 }

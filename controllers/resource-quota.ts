@@ -4,16 +4,16 @@ import { addLists, maskList, type ResourceList } from '../shared/api/quantities/
 import { isStatus } from '../shared/api/status/status-error.ts'
 import type { KubeObject, Wire } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
-import type { Informer } from '../shared/client/informer.ts'
+import { everyState, type Informer } from '../shared/client/informer.ts'
 import { pods, resourceQuotas } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
-import { tellFailures } from '../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../shared/concurrency/work-queue.ts'
+import type { WorkQueue } from '../shared/concurrency/work-queue.ts'
 import { isInScopes } from '../shared/quota/scopes.ts'
 import { countedBy, type GroupResource, namesCountedBy, usageOf } from '../shared/quota/usage.ts'
 import type { ApiResource, ApiResources, Controller, ControllerContext } from './controller.ts'
 import type { Informers, Metadata } from './informers/informers.ts'
 import type { TrimmedPod } from './informers/trimmed-pod.ts'
+import { createLoopQueue } from './loop-queue.ts'
 
 interface Quota extends KubeObject {
   spec?: Wire<V1ResourceQuotaSpec>
@@ -43,13 +43,11 @@ class ResourceQuotaController implements Controller {
     this.#informers = informers
     this.#clock = clock
     this.#quotas = informers.selected<Quota>(resourceQuotas, {
-      handlers: [{ onAdd: (quota) => this.#changed(quota), onUpdate: (quota) => this.#changed(quota) }],
+      handlers: [everyState((quota) => this.#changed(quota))],
     })
-    this.#queue = createWorkQueue<string>({
-      clock,
-      work: (key) => this.#sync(key),
-      onError: tellFailures({ clock, log, loop: 'resourcequota-controller', object: 'ResourceQuota' }),
-    })
+    this.#queue = createLoopQueue({ clock, log, loop: 'resourcequota-controller', object: 'ResourceQuota' }, (key) =>
+      this.#sync(key),
+    )
     // A custom kind may come after the quota that speaks of it, go, and come again.
     resources.follow({
       onAdd: (resource) => {

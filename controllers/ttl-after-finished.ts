@@ -2,17 +2,16 @@ import { ignoreNotFound } from '../shared/api/status/status-error.ts'
 import type { Job } from '../shared/api/workloads/workloads.ts'
 import { jobs as jobsResource } from '../shared/client/resources.ts'
 import { parseTime } from '../shared/clock/timestamp.ts'
-import { tellFailures } from '../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
+import { createLoopQueue } from './loop-queue.ts'
 import { jobEnd } from './workloads/job-end.ts'
 
 /** Deletes jobs, with their pods, so long after their end as they say. Upstream: pkg/controller/ttlafterfinished. */
 export function startTtlAfterFinished({ client, informers, clock, log }: ControllerContext): Controller {
   const jobs = informers.whole<Job>(jobsResource)
-  const queue = createWorkQueue<string>({
-    clock,
-    async work(key): Promise<void> {
+  const queue = createLoopQueue(
+    { clock, log, loop: 'ttl-after-finished-controller', object: 'Job' },
+    async (key): Promise<void> => {
       const [namespace = '', name = ''] = key.split('/')
       const job = jobs.get({ namespace, name })
       const leftMs = job && timeLeftMs(job, clock.now())
@@ -22,8 +21,7 @@ export function startTtlAfterFinished({ client, informers, clock, log }: Control
       const options = { propagationPolicy: 'Foreground', preconditions: { uid, resourceVersion } } as const
       await client.delete(jobsResource, { namespace, name }, options).catch(ignoreNotFound)
     },
-    onError: tellFailures({ clock, log, loop: 'ttl-after-finished-controller', object: 'Job' }),
-  })
+  )
   const consider = ({ metadata }: Job): void => queue.add(`${metadata.namespace}/${metadata.name}`)
   jobs.addHandler({ onAdd: consider, onUpdate: consider })
   return { close: () => queue.close() }

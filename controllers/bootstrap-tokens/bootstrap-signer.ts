@@ -2,9 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { ignoring } from '../../shared/api/status/status-error.ts'
 import type { ConfigMap } from '../../shared/api/types.ts'
 import { configMaps } from '../../shared/client/resources.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 import { clusterInfoRef } from './cluster-info.ts'
 import { signedData } from './signature.ts'
 import { watchTokens } from './token-secrets.ts'
@@ -20,9 +19,9 @@ export function startBootstrapSigner({ client, informers, clock, log }: Controll
     selection: { namespace: clusterInfoRef.namespace, fieldSelector: `metadata.name=${clusterInfoRef.name}` },
     handlers: [{ onAdd: sign, onUpdate: sign }],
   })
-  const queue = createWorkQueue<'cluster-info'>({
-    clock,
-    async work() {
+  const queue = createLoopQueue<'cluster-info'>(
+    { clock, log, loop: 'bootstrap-signer-controller', object: () => 'ConfigMap kube-public/cluster-info' },
+    async () => {
       await Promise.all([tokens.synced(), infos.synced()])
       const info = infos.get(clusterInfoRef)
       const data = info && signedData(info.data, tokens.list(), clock.now())
@@ -30,12 +29,6 @@ export function startBootstrapSigner({ client, informers, clock, log }: Controll
       // A change meanwhile makes an event of its own.
       await client.update(configMaps, { ...info, data }).catch(ignoring('Conflict', 'NotFound'))
     },
-    onError: tellFailures({
-      clock,
-      log,
-      loop: 'bootstrap-signer-controller',
-      object: () => 'ConfigMap kube-public/cluster-info',
-    }),
-  })
+  )
   return { close: () => queue.close() }
 }

@@ -2,16 +2,16 @@ import type { V1CertificateSigningRequest } from '@kubernetes/client-node'
 import { ignoreNotFound, ignoring } from '../../shared/api/status/status-error.ts'
 import type { Node, ObjectMeta, WithMeta } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
-import type { Informer } from '../../shared/client/informer.ts'
+import { everyState, type Informer } from '../../shared/client/informer.ts'
 import { certificateSigningRequests, nodes, subjectAccessReviews } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import { type KeyPair, signCertificate } from '../../shared/pki/certificate.ts'
 import { isExtendedUsage, isKeyUsage } from '../../shared/pki/identifiers.ts'
 import { readSigningRequest, type SigningRequest } from '../../shared/pki/signing-request.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 import { type Approval, approvals, type RegisteredNode, type Requestor } from './approval.ts'
 import { isOver } from './cleaning.ts'
 import { signers } from './signers.ts'
@@ -50,38 +50,21 @@ class CertificatesController implements Controller {
     this.#client = client
     this.#clock = clock
     this.#requests = informers.selected<Request>(certificateSigningRequests, {
-      handlers: [
-        {
-          onAdd: ({ metadata }) => this.#queue.add(metadata.name ?? ''),
-          onUpdate: ({ metadata }) => this.#queue.add(metadata.name ?? ''),
-        },
-      ],
+      handlers: [everyState(({ metadata }) => this.#queue.add(metadata.name ?? ''))],
     })
-    this.#queue = createWorkQueue<string>({
-      clock,
-      work: (name) => this.#sync(name).catch(unlessObsolete),
-      onError: tellFailures({
-        clock,
-        log,
-        loop: 'certificatesigningrequest-controller',
-        object: 'CertificateSigningRequest',
-      }),
-    })
-    this.#cleaner = createWorkQueue<'sweep'>({
-      clock,
-      work: async () => {
+    this.#queue = createLoopQueue(
+      { clock, log, loop: 'certificatesigningrequest-controller', object: 'CertificateSigningRequest' },
+      (name) => this.#sync(name).catch(unlessObsolete),
+    )
+    this.#cleaner = createLoopQueue<'sweep'>(
+      { clock, log, loop: 'certificatesigningrequest-controller', object: () => 'old CertificateSigningRequests' },
+      async () => {
         for (const request of [...this.#requests.list()])
           if (isOver(request, clock.now()))
             await client.delete(certificateSigningRequests, { name: request.metadata.name ?? '' }).catch(unlessObsolete)
         this.#cleaner.addAfter('sweep', SWEEP_MS)
       },
-      onError: tellFailures({
-        clock,
-        log,
-        loop: 'certificatesigningrequest-controller',
-        object: () => 'old CertificateSigningRequests',
-      }),
-    })
+    )
     this.#cleaner.addAfter('sweep', SWEEP_MS)
   }
 

@@ -3,14 +3,14 @@ import { isNamespaceGoing } from '../../shared/api/namespace-going.ts'
 import { ignoreNotFound, isStatus } from '../../shared/api/status/status-error.ts'
 import type { Job } from '../../shared/api/workloads/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
-import { everyChange, type Informer } from '../../shared/client/informer.ts'
+import { everyChange, everyState, type Informer } from '../../shared/client/informer.ts'
 import { cronJobs as cronJobsResource, jobs as jobsResource } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import { controllerOf } from '../informers/ownership.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 import { OwnWrites } from '../workloads/own-writes.ts'
 import { wordsOf } from '../workloads/pod-control.ts'
 import { jobFor, planCronJob, withStarted } from './plan.ts'
@@ -32,15 +32,12 @@ class CronJobController implements Controller {
     this.#recorder = createEventRecorder({ client, clock, log, component: 'cronjob-controller' })
     this.#cronJobs = informers.whole<CronJob>(cronJobsResource)
     this.#jobs = informers.whole<Job>(jobsResource)
-    this.#queue = createWorkQueue<string>({
-      clock,
-      concurrency: 5,
-      work: (key) => this.#sync(key),
-      onError: tellFailures({ clock, log, loop: 'cronjob-controller', object: 'CronJob' }),
-    })
+    this.#queue = createLoopQueue(
+      { clock, log, loop: 'cronjob-controller', object: 'CronJob', concurrency: 5 },
+      (key) => this.#sync(key),
+    )
     this.#cronJobs.addHandler({
-      onAdd: (cronJob) => this.#consider(cronJob),
-      onUpdate: (cronJob) => this.#consider(cronJob),
+      ...everyState((cronJob) => this.#consider(cronJob)),
       onDelete: (cronJob) => this.#writes.forget(cronJob),
     })
     this.#jobs.addHandler(everyChange((job) => this.#considerOwner(job)))

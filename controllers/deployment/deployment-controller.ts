@@ -4,15 +4,15 @@ import { fromSelectorObject, matchesLabels } from '../../shared/api/selectors/la
 import { ignoreNotFound, isStatus } from '../../shared/api/status/status-error.ts'
 import type { Deployment, ReplicaSet } from '../../shared/api/workloads/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
-import type { Informer } from '../../shared/client/informer.ts'
+import { everyState, type Informer } from '../../shared/client/informer.ts'
 import { deployments as deploymentsResource, replicaSets } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import { controllerOf } from '../informers/ownership.ts'
 import type { TrimmedPod } from '../informers/trimmed-pod.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 import { claim } from '../workloads/claims.ts'
 import {
   type DeploymentStatus,
@@ -47,16 +47,11 @@ class DeploymentController implements Controller {
     this.#deployments = informers.whole<Deployment>(deploymentsResource)
     this.#sets = informers.whole<ReplicaSet>(replicaSets)
     this.#pods = informers.pods()
-    this.#queue = createWorkQueue<string>({
-      clock,
-      concurrency: 5,
-      work: (key) => this.#sync(key),
-      onError: tellFailures({ clock, log, loop: 'deployment-controller', object: 'Deployment' }),
-    })
-    this.#deployments.addHandler({
-      onAdd: (deployment) => this.#consider(deployment),
-      onUpdate: (deployment) => this.#consider(deployment),
-    })
+    this.#queue = createLoopQueue(
+      { clock, log, loop: 'deployment-controller', object: 'Deployment', concurrency: 5 },
+      (key) => this.#sync(key),
+    )
+    this.#deployments.addHandler(everyState((deployment) => this.#consider(deployment)))
     this.#sets.addHandler({
       onAdd: (set) => this.#considerSet(set),
       onUpdate: (set, old) => {

@@ -4,7 +4,7 @@ import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { PodDisruptionBudget } from '../../shared/api/types.ts'
 import { type DisruptionBudgetStatus, withSyncFailure } from '../../shared/api/workloads/disruption-budget.ts'
 import type { Client } from '../../shared/client/client.ts'
-import type { Informer } from '../../shared/client/informer.ts'
+import { everyState, type Informer } from '../../shared/client/informer.ts'
 import { podDisruptionBudgets } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { type TellFailure, tellFailures } from '../../shared/concurrency/loop-failures.ts'
@@ -47,10 +47,7 @@ class DisruptionController implements Controller {
       work: (key) => this.#sync(key),
       onError: this.#failed,
     })
-    this.#budgets.addHandler({
-      onAdd: (budget) => this.#consider(budget),
-      onUpdate: (budget) => this.#consider(budget),
-    })
+    this.#budgets.addHandler(everyState((budget) => this.#consider(budget)))
     this.#pods.addHandler({
       onAdd: (pod) => this.#considerPod(pod),
       onUpdate: (pod, old) => this.#considerPod(pod, old),

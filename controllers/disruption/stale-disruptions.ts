@@ -2,10 +2,9 @@ import { hasEnded } from '../../shared/api/pods/pod-phase.ts'
 import type { PodCondition } from '../../shared/api/types.ts'
 import { DISRUPTION_TIMEOUT_MS } from '../../shared/api/workloads/disruption-budget.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import type { TrimmedPod } from '../informers/trimmed-pod.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 import { setPodStatus } from '../pods/pod-conditions.ts'
 
 /**
@@ -25,11 +24,7 @@ export function startStaleDisruptions({ client, informers, clock, log }: Control
     await setPodStatus(client, pod, { condition: { type: 'DisruptionTarget', status: 'False' } }, clock.now())
   }
 
-  const queue = createWorkQueue<string>({
-    clock,
-    work: sync,
-    onError: tellFailures({ clock, log, loop: 'disruption-controller', object: 'Pod' }),
-  })
+  const queue = createLoopQueue({ clock, log, loop: 'disruption-controller', object: 'Pod' }, sync)
   const consider = (pod: TrimmedPod): void => {
     if (pendingDisruption(pod)) queue.add(`${pod.metadata.namespace}/${pod.metadata.name}`)
   }

@@ -3,9 +3,8 @@ import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { Service } from '../../shared/api/types.ts'
 import type { EndpointSlice } from '../../shared/api/workloads/workloads.ts'
 import { endpointSlices, services as servicesResource } from '../../shared/client/resources.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 import { Expectations } from '../workloads/expectations.ts'
 import { followEndpointPods, podsOf, selectorOf } from './service-pods.ts'
 import { MANAGED_BY_LABEL, MANAGER, planSlices } from './slices.ts'
@@ -50,12 +49,10 @@ export function startEndpointSliceController(
     if (!isSeen) expectations.expect(key, metadata.uid ?? '')
   }
 
-  const queue = createWorkQueue<string>({
-    clock,
-    concurrency: 5,
-    work: sync,
-    onError: tellFailures({ clock, log, loop: 'endpointslice-controller', object: 'Service' }),
-  })
+  const queue = createLoopQueue(
+    { clock, log, loop: 'endpointslice-controller', object: 'Service', concurrency: 5 },
+    sync,
+  )
   const consider = ({ metadata }: Service): void => queue.add(`${metadata.namespace}/${metadata.name}`)
   const considerSlice = ({ metadata }: EndpointSlice): void => {
     const name = metadata.labels?.[SERVICE_LABEL]

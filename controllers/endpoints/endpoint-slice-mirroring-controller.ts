@@ -9,10 +9,10 @@ import {
   endpoints as endpointsResource,
   services as servicesResource,
 } from '../../shared/client/resources.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 import { Expectations } from '../workloads/expectations.ts'
 import { isMirrored, MIRROR_MANAGER, planMirror } from './mirrored-slices.ts'
 import { MANAGED_BY_LABEL } from './slices.ts'
@@ -38,12 +38,10 @@ class EndpointSliceMirroring implements Controller {
     this.#slices = informers.whole<EndpointSlice>(endpointSlices)
     this.#recorder = createEventRecorder({ client, clock, log, component: 'endpoint-slice-mirroring-controller' })
     this.#expectations = new Expectations(clock)
-    this.#queue = createWorkQueue<string>({
-      clock,
-      concurrency: 5,
-      work: (key) => this.#sync(key),
-      onError: tellFailures({ clock, log, loop: 'endpointslice-mirroring-controller', object: 'Service' }),
-    })
+    this.#queue = createLoopQueue(
+      { clock, log, loop: 'endpointslice-mirroring-controller', object: 'Service', concurrency: 5 },
+      (key) => this.#sync(key),
+    )
     this.#endpoints.addHandler(everyChange((endpoints) => this.#considerEndpoints(endpoints)))
     this.#slices.addHandler(everyChange((slice) => this.#considerSlice(slice)))
     this.#services.addHandler({

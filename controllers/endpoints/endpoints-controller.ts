@@ -3,9 +3,8 @@ import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { Service } from '../../shared/api/types.ts'
 import type { Endpoints } from '../../shared/api/workloads/workloads.ts'
 import { endpoints as endpointsResource, services as servicesResource } from '../../shared/client/resources.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 import { followEndpointPods, podsOf, selectorOf } from './service-pods.ts'
 import { endpointsLabels, subsetsOf } from './subsets.ts'
 
@@ -40,12 +39,7 @@ export function startEndpointsController({ client, informers, clock, log }: Cont
     }
   }
 
-  const queue = createWorkQueue<string>({
-    clock,
-    concurrency: 5,
-    work: sync,
-    onError: tellFailures({ clock, log, loop: 'endpoints-controller', object: 'Service' }),
-  })
+  const queue = createLoopQueue({ clock, log, loop: 'endpoints-controller', object: 'Service', concurrency: 5 }, sync)
   const consider = ({ metadata }: { metadata: Service['metadata'] }): void =>
     queue.add(`${metadata.namespace}/${metadata.name}`)
   services.addHandler({ onAdd: consider, onUpdate: consider, onDelete: consider })

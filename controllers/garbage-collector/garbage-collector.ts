@@ -1,8 +1,7 @@
 import { ignoreNotFound, isStatus } from '../../shared/api/status/status-error.ts'
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import {
   type ApiResource,
   type ApiResources,
@@ -12,6 +11,7 @@ import {
 } from '../controller.ts'
 import type { Informers, Metadata } from '../informers/informers.ts'
 import type { OwnerReference } from '../informers/ownership.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 import { type Dependent, OwnerGraph } from './owner-graph.ts'
 import { createOwnerFinder, FOREGROUND, isDeletingDependents, isOrphaning, ORPHAN, type OwnerFinder } from './owners.ts'
 
@@ -50,12 +50,10 @@ class GarbageCollector implements Controller {
     this.#client = client
     this.#informers = informers
     this.#owners = createOwnerFinder({ client, informers, resources })
-    this.#queue = createWorkQueue<string>({
-      clock,
-      concurrency: 8,
-      work: (uid) => this.#sync(uid),
-      onError: tellFailures({ clock, log, loop: 'garbage-collector-controller', object: (uid) => this.#nameOf(uid) }),
-    })
+    this.#queue = createLoopQueue(
+      { clock, log, loop: 'garbage-collector-controller', object: (uid) => this.#nameOf(uid), concurrency: 8 },
+      (uid) => this.#sync(uid),
+    )
     resources.follow({
       onAdd: (resource) => {
         if (!isCollected(resource)) return

@@ -4,11 +4,10 @@ import type { Client } from '../../shared/client/client.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import { jobs as jobsResource, pods as podsResource } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Log } from '../../shared/log/log.ts'
 import { controllerOf } from '../informers/ownership.ts'
 import type { TrimmedPod } from '../informers/trimmed-pod.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 import { isTracked, kind, TRACKING_FINALIZER } from './job-view.ts'
 
 /** Removes the finalizer of pods whose end has been counted. */
@@ -61,17 +60,13 @@ export function trackPods(options: {
     const job = owner && jobs.get({ namespace: pod.metadata.namespace, name: owner.name })
     return job !== undefined && job.metadata.uid === owner?.uid
   }
-  const orphans = createWorkQueue<string>({
-    clock,
-    async work(key) {
-      const [namespace = '', name = ''] = key.split('/')
-      const pod = pods.get({ namespace, name })
-      if (!pod || !isTracked(pod) || isOwned(pod)) return
-      const owner = ownerOf(pod)
-      const job = owner && (await client.get<Job>(jobsResource, { namespace, name: owner.name }).catch(ignoreNotFound))
-      if (job?.metadata.uid !== owner?.uid || !owner) await letGo([pod])
-    },
-    onError: tellFailures({ clock, log, loop: 'job-controller', object: 'Pod' }),
+  const orphans = createLoopQueue({ clock, log, loop: 'job-controller', object: 'Pod' }, async (key) => {
+    const [namespace = '', name = ''] = key.split('/')
+    const pod = pods.get({ namespace, name })
+    if (!pod || !isTracked(pod) || isOwned(pod)) return
+    const owner = ownerOf(pod)
+    const job = owner && (await client.get<Job>(jobsResource, { namespace, name: owner.name }).catch(ignoreNotFound))
+    if (job?.metadata.uid !== owner?.uid || !owner) await letGo([pod])
   })
   const consider = (pod: TrimmedPod): void => {
     if (!isTracked(pod)) released.delete(pod.metadata.uid ?? '')

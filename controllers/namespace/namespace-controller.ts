@@ -1,8 +1,6 @@
 import { isStatus } from '../../shared/api/status/status-error.ts'
 import type { Namespace } from '../../shared/api/types.ts'
 import { namespaces as namespacesResource } from '../../shared/client/resources.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import {
   type ApiResource,
   type ApiResources,
@@ -10,6 +8,7 @@ import {
   type ControllerContext,
   supports,
 } from '../controller.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 import { terminatingConditions } from './conditions.ts'
 import { deleteContent } from './content.ts'
 
@@ -59,12 +58,7 @@ export function startNamespaceController(context: ControllerContext, resources: 
     return true
   }
 
-  const queue = createWorkQueue<string>({
-    clock,
-    concurrency: 4,
-    work: sync,
-    onError: tellFailures({ clock, log, loop: 'namespace-controller', object: 'Namespace' }),
-  })
+  const queue = createLoopQueue({ clock, log, loop: 'namespace-controller', object: 'Namespace', concurrency: 4 }, sync)
   const consider = (namespace: Namespace): void => {
     if (isWaiting(namespace)) queue.add(namespace.metadata.name ?? '')
   }

@@ -5,12 +5,12 @@ import { everyChange, type Informer } from '../../shared/client/informer.ts'
 import { leases as leasesResource, nodes as nodesResource } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import type { TrimmedNode } from '../informers/trimmed-node.ts'
 import type { TrimmedPod } from '../informers/trimmed-pod.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 import { setPodStatus } from '../pods/pod-conditions.ts'
 import { conditionTaints, type EvictionStance, isEvicting } from './condition-taints.ts'
 import { isReady, zoneEvictions, zoneOf } from './zones.ts'
@@ -60,19 +60,16 @@ class NodeLifecycle implements Controller {
     this.#nodes = informers.nodes()
     this.#pods = informers.pods()
     this.#leases = informers.selected<Lease>(leasesResource, { selection: { namespace: 'kube-node-lease' } })
-    this.#queue = createWorkQueue<string>({
-      clock,
-      work: (name) => this.#sync(name),
-      onError: tellFailures({ clock, log, loop: 'node-lifecycle-controller', object: 'Node' }),
-    })
-    this.#monitor = createWorkQueue<'all'>({
-      clock,
-      work: async () => {
+    this.#queue = createLoopQueue({ clock, log, loop: 'node-lifecycle-controller', object: 'Node' }, (name) =>
+      this.#sync(name),
+    )
+    this.#monitor = createLoopQueue<'all'>(
+      { clock, log, loop: 'node-lifecycle-controller', object: () => 'Nodes' },
+      async () => {
         for (const { metadata } of this.#nodes.list()) this.#queue.add(metadata.name ?? '')
         this.#monitor.addAfter('all', MONITOR_PERIOD_MS)
       },
-      onError: tellFailures({ clock, log, loop: 'node-lifecycle-controller', object: () => 'Nodes' }),
-    })
+    )
     this.#monitor.addAfter('all', MONITOR_PERIOD_MS)
     this.#pods.addHandler({ onDelete: ({ metadata }) => void this.#told.delete(metadata.uid ?? '') })
     this.#nodes.addHandler(everyChange((node) => this.#consider(node)))

@@ -1,10 +1,9 @@
 import { hasEnded } from '../../shared/api/pods/pod-phase.ts'
 import { ignoreNotFound, ignoring } from '../../shared/api/status/status-error.ts'
 import { nodes as nodesResource, pods as podsResource } from '../../shared/client/resources.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import type { TrimmedPod } from '../informers/trimmed-pod.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 import { setPodStatus } from './pod-conditions.ts'
 import { UnseenEnds } from './unseen-ends.ts'
 import { whenChanged } from './when-changed.ts'
@@ -80,14 +79,13 @@ export function startPodGarbageCollector(context: ControllerContext): Controller
       .catch(ignoring('NotFound', 'Conflict'))
   }
 
-  const queue = createWorkQueue<'sweep'>({
-    clock,
-    async work() {
+  const queue = createLoopQueue<'sweep'>(
+    { clock, log, loop: 'pod-garbage-collector-controller', object: () => 'Pods' },
+    async () => {
       await sweep()
       queue.addAfter('sweep', PERIOD_MS)
     },
-    onError: tellFailures({ clock, log, loop: 'pod-garbage-collector-controller', object: () => 'Pods' }),
-  })
+  )
   queue.addAfter('sweep', PERIOD_MS)
   return { close: () => queue.close().then(() => unseen.close()) }
 }

@@ -3,13 +3,12 @@ import { ignoring } from '../../shared/api/status/status-error.ts'
 import type { ObjectRef } from '../../shared/client/client.ts'
 import { pods as podsResource } from '../../shared/client/resources.ts'
 import type { Timer } from '../../shared/clock/clock.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import { reasonFor } from '../../shared/reasons/reason-table.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
 import type { TrimmedNode } from '../informers/trimmed-node.ts'
 import type { TrimmedPod } from '../informers/trimmed-pod.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 import { setPodStatus } from './pod-conditions.ts'
 
 const COMPONENT = 'taint-eviction-controller'
@@ -67,12 +66,10 @@ export function startTaintEviction(context: ControllerContext): Controller {
   const record = (regarding: TrimmedPod, message: string): void =>
     recorder.record({ kind: 'Pod', regarding, type: 'Normal', reason: 'TaintManagerEviction', message })
 
-  const evictions = createWorkQueue<string>({
-    clock,
-    concurrency: 8,
-    work: evict,
-    onError: tellFailures({ clock, log, loop: COMPONENT, object: (uid) => `Pod ${keyOf(scheduled.get(uid)?.ref)}` }),
-  })
+  const evictions = createLoopQueue(
+    { clock, log, loop: COMPONENT, object: (uid) => `Pod ${keyOf(scheduled.get(uid)?.ref)}`, concurrency: 8 },
+    evict,
+  )
   const considerNode = (node: TrimmedNode, old?: TrimmedNode): void => {
     if (JSON.stringify(node.spec?.taints) === JSON.stringify(old?.spec?.taints)) return
     for (const pod of pods.list()) if (pod.spec.nodeName === node.metadata.name) consider(pod)

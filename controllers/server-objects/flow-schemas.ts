@@ -1,10 +1,10 @@
 import type { V1FlowSchema, V1PriorityLevelConfiguration } from '@kubernetes/client-node'
 import type { WithMeta } from '../../shared/api/types.ts'
+import { everyState } from '../../shared/client/informer.ts'
 import { flowSchemas, priorityLevels } from '../../shared/client/resources.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 
 type FlowSchema = WithMeta<V1FlowSchema>
 
@@ -20,36 +20,23 @@ export function startFlowSchemaController({ client, informers, clock, log }: Con
     for (const schema of schemas.list()) queue.add(schema.metadata.name ?? '')
   }
   const schemas = informers.selected<FlowSchema>(flowSchemas, {
-    handlers: [
-      {
-        onAdd: ({ metadata }) => queue.add(metadata.name ?? ''),
-        onUpdate: ({ metadata }) => queue.add(metadata.name ?? ''),
-      },
-    ],
+    handlers: [everyState(({ metadata }) => queue.add(metadata.name ?? ''))],
   })
   const levels = informers.selected<WithMeta<V1PriorityLevelConfiguration>>(priorityLevels, {
     handlers: [{ onAdd: all, onDelete: all }],
   })
-  const queue = createWorkQueue<string>({
-    clock,
-    async work(name) {
-      await levels.synced()
-      const schema = schemas.get({ name })
-      if (!schema) return
-      const level = schema.spec?.priorityLevelConfiguration.name ?? ''
-      const condition = dangling(level, levels.get({ name: level }) !== undefined)
-      const known = schema.status?.conditions?.find(({ type }) => type === condition.type)
-      if (
-        known?.status === condition.status &&
-        known.reason === condition.reason &&
-        known.message === condition.message
-      )
-        return
-      const status = { conditions: [{ ...condition, lastTransitionTime: toTime(clock.now()) }] }
-      const config = { ...typeMeta, metadata: { name }, status }
-      await client.patch(flowSchemas, { name }, config, { type: 'apply', subresource: 'status', fieldManager })
-    },
-    onError: tellFailures({ clock, log, loop: 'flow-schemas', object: 'FlowSchema' }),
+  const queue = createLoopQueue({ clock, log, loop: 'flow-schemas', object: 'FlowSchema' }, async (name) => {
+    await levels.synced()
+    const schema = schemas.get({ name })
+    if (!schema) return
+    const level = schema.spec?.priorityLevelConfiguration.name ?? ''
+    const condition = dangling(level, levels.get({ name: level }) !== undefined)
+    const known = schema.status?.conditions?.find(({ type }) => type === condition.type)
+    if (known?.status === condition.status && known.reason === condition.reason && known.message === condition.message)
+      return
+    const status = { conditions: [{ ...condition, lastTransitionTime: toTime(clock.now()) }] }
+    const config = { ...typeMeta, metadata: { name }, status }
+    await client.patch(flowSchemas, { name }, config, { type: 'apply', subresource: 'status', fieldManager })
   })
   return { close: () => queue.close() }
 }

@@ -7,10 +7,9 @@ import type { Service } from '../../shared/api/types.ts'
 import type { EndpointSlice, Endpoints } from '../../shared/api/workloads/workloads.ts'
 import type { Client, Resource } from '../../shared/client/client.ts'
 import { endpointSlices, endpoints, leases, services } from '../../shared/client/resources.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import type { Metadata } from '../informers/informers.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 
 /** The port under which clients outside reach the server, and the first address of the service range. */
 export interface KubernetesServiceOptions {
@@ -60,17 +59,16 @@ export function startKubernetesService(
         handlers: [{ onAdd: changed, onDelete: changed }],
       })
     : undefined
-  const queue = createWorkQueue<string>({
-    clock,
-    async work() {
+  const queue = createLoopQueue(
+    { clock, log, loop: 'kubernetes-service', object: () => 'Service default/kubernetes' },
+    async () => {
       if (!(await find(client, services))) {
         await client.create<Service>(services, serviceOf(options)).catch(ignoring('AlreadyExists'))
       }
       const present = servers && addressesOf([...servers.list()])
       await ensureEndpoints(client, options, { withPorts: false, present })
     },
-    onError: tellFailures({ clock, log, loop: 'kubernetes-service', object: () => 'Service default/kubernetes' }),
-  })
+  )
   return {
     async close() {
       await queue.close()

@@ -5,9 +5,8 @@ import type { ConfigMap } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { configMaps } from '../../shared/client/resources.ts'
 import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 
 type Data = Readonly<Record<string, string>>
 
@@ -83,13 +82,9 @@ export function startServerConfigMaps(
       handlers: [{ onUpdate: changed, onDelete: changed }],
     }),
   )
-  const queue = createWorkQueue<string>({
-    clock,
-    async work(name) {
-      const known = maps.map((map) => map.get({ namespace, name })).find(Boolean)
-      await write(client, name, known, { ...authorities, nowMs: clock.now() })
-    },
-    onError: tellFailures({ clock, log, loop: 'server-config-maps', object: 'ConfigMap' }),
+  const queue = createLoopQueue({ clock, log, loop: 'server-config-maps', object: 'ConfigMap' }, async (name) => {
+    const known = maps.map((map) => map.get({ namespace, name })).find(Boolean)
+    await write(client, name, known, { ...authorities, nowMs: clock.now() })
   })
   return { close: () => queue.close() }
 }

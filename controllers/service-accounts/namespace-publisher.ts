@@ -1,9 +1,9 @@
 import { isStatus } from '../../shared/api/status/status-error.ts'
-import type { Namespace, ObjectMeta } from '../../shared/api/types.ts'
+import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { Resource } from '../../shared/client/client.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import { everyState } from '../../shared/client/informer.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 
 /** Describes an object that every namespace should have. */
 export interface PublishedObject<T extends { metadata: ObjectMeta }> {
@@ -49,23 +49,14 @@ export function startNamespacePublisher<T extends { metadata: ObjectMeta }>(
     }
   }
 
-  const queue = createWorkQueue<string>({
-    clock,
-    work: sync,
-    onError: tellFailures({ clock, log, loop: `${name}-publisher`, object: 'Namespace' }),
-  })
+  const queue = createLoopQueue({ clock, log, loop: `${name}-publisher`, object: 'Namespace' }, sync)
   // Not before the objects that exist are known: else each create would fail once.
   void objects.synced().then(
-    () => namespaces.addHandler(namespaceHandler((namespace) => queue.add(namespace))),
+    () => namespaces.addHandler(everyState(({ metadata }) => queue.add(metadata.name ?? ''))),
     () => {},
   )
   return { close: () => queue.close() }
 }
-
-const namespaceHandler = (add: (namespace: string) => void) => ({
-  onAdd: ({ metadata }: Namespace) => add(metadata.name ?? ''),
-  onUpdate: ({ metadata }: Namespace) => add(metadata.name ?? ''),
-})
 
 /** Someone was quicker, or the namespace is going away. */
 const isObsolete = (error: unknown): boolean =>

@@ -1,11 +1,11 @@
 import { ignoring, isStatus } from '../../shared/api/status/status-error.ts'
 import type { Secret, ServiceAccount } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
-import type { Informer } from '../../shared/client/informer.ts'
+import { everyState, type Informer } from '../../shared/client/informer.ts'
 import { secrets, serviceAccounts } from '../../shared/client/resources.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 
 const type = 'kubernetes.io/service-account-token'
 const nameAnnotation = 'kubernetes.io/service-account.name'
@@ -29,14 +29,12 @@ class ServiceAccountTokenController implements Controller {
     this.#ca = Buffer.from(caCert).toString('base64')
     this.#wanting = informers.selected<Secret>(secrets, {
       selection: { fieldSelector: `type=${type}` },
-      handlers: [{ onAdd: (secret) => this.#changed(secret), onUpdate: (secret) => this.#changed(secret) }],
+      handlers: [everyState((secret) => this.#changed(secret))],
     })
     const accounts = informers.metadata(serviceAccounts)
-    this.#queue = createWorkQueue<string>({
-      clock,
-      work: (key) => this.#sync(key),
-      onError: tellFailures({ clock, log, loop: 'serviceaccount-token-controller', object: 'Secret' }),
-    })
+    this.#queue = createLoopQueue({ clock, log, loop: 'serviceaccount-token-controller', object: 'Secret' }, (key) =>
+      this.#sync(key),
+    )
     accounts.addHandler({
       onDelete: ({ metadata }) => {
         for (const secret of this.#wanting.list()) {

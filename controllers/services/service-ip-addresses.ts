@@ -2,9 +2,8 @@ import type { V1IPAddress } from '@kubernetes/client-node'
 import { ignoreNotFound, ignoring } from '../../shared/api/status/status-error.ts'
 import type { Service, WithMeta } from '../../shared/api/types.ts'
 import { ipAddresses, services } from '../../shared/client/resources.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 
 /**
  * Starts the loop that keeps an IPAddress for each cluster IP, which names the Service that owns it. Upstream:
@@ -12,15 +11,11 @@ import type { Controller, ControllerContext } from '../controller.ts'
  */
 export function startServiceIPAddresses({ client, informers, clock, log }: ControllerContext): Controller {
   const owners = new Map<string, Service>()
-  const queue = createWorkQueue<string>({
-    clock,
-    async work(ip) {
-      const service = owners.get(ip)
-      if (!service) await client.delete(ipAddresses, { name: ip }).catch(ignoreNotFound)
-      else
-        await client.create<WithMeta<V1IPAddress>>(ipAddresses, addressOf(ip, service)).catch(ignoring('AlreadyExists'))
-    },
-    onError: tellFailures({ clock, log, loop: 'service-ip-addresses', object: 'IPAddress' }),
+  const queue = createLoopQueue({ clock, log, loop: 'service-ip-addresses', object: 'IPAddress' }, async (ip) => {
+    const service = owners.get(ip)
+    if (!service) await client.delete(ipAddresses, { name: ip }).catch(ignoreNotFound)
+    else
+      await client.create<WithMeta<V1IPAddress>>(ipAddresses, addressOf(ip, service)).catch(ignoring('AlreadyExists'))
   })
   const own = (service: Service): void => {
     for (const ip of addressesOf(service)) {

@@ -2,12 +2,11 @@ import { ignoreNotFound, isStatus } from '../../shared/api/status/status-error.t
 import type { Pod } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import { persistentVolumeClaims, pods as podsResource } from '../../shared/client/resources.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
 import { controllerReference } from '../informers/ownership.ts'
 import type { TrimmedPod } from '../informers/trimmed-pod.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 import { wordsOf } from '../workloads/pod-control.ts'
 
 /** Makes the claims of pods' ephemeral volumes; they go with their pods. Upstream: pkg/controller/volume/ephemeral. */
@@ -49,11 +48,7 @@ export function startEphemeralVolumes({ client, informers, clock, log }: Control
     }
   }
 
-  const queue = createWorkQueue<string>({
-    clock,
-    work: sync,
-    onError: tellFailures({ clock, log, loop: 'ephemeral-volume-controller', object: 'Pod' }),
-  })
+  const queue = createLoopQueue({ clock, log, loop: 'ephemeral-volume-controller', object: 'Pod' }, sync)
   pods.addHandler({
     onAdd(pod) {
       if (hasEphemeral(pod)) queue.add(`${pod.metadata.namespace}/${pod.metadata.name}`)

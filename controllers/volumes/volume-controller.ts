@@ -1,16 +1,16 @@
 import { ignoreNotFound, isStatus } from '../../shared/api/status/status-error.ts'
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../shared/api/volumes.ts'
 import type { Client } from '../../shared/client/client.ts'
-import { everyChange, type Informer } from '../../shared/client/informer.ts'
+import { everyChange, everyState, type Informer } from '../../shared/client/informer.ts'
 import {
   persistentVolumeClaims as claimsResource,
   storageClasses,
   persistentVolumes as volumesResource,
 } from '../../shared/client/resources.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 import { wordsOf } from '../workloads/pod-control.ts'
 import { boundClaim, boundClaimStatus, boundVolume, classOf, isFor, matchingVolume } from './binding.ts'
 import { PROVISIONED_BY, PROVISIONER, type VolumeFolders, volumeFor, volumeName } from './provisioning.ts'
@@ -37,23 +37,21 @@ class VolumeController implements Controller {
     this.#claims = informers.whole<PersistentVolumeClaim>(claimsResource)
     this.#volumes = informers.whole<PersistentVolume>(volumesResource)
     this.#classes = informers.whole<StorageClass>(storageClasses)
-    this.#queue = createWorkQueue<string>({
-      clock,
-      work: async (key) => {
-        const [what, namespace = '', name = ''] = key.split('/')
-        await Promise.all([this.#claims.synced(), this.#volumes.synced(), this.#classes.synced()])
-        await (what === 'claim' ? this.#syncClaim(namespace, name) : this.#syncVolume(name))
-      },
-      onError: tellFailures({
+    this.#queue = createLoopQueue(
+      {
         clock,
         log,
         loop: 'persistentvolume-binder-controller',
         object: (key) => key.replace(/^claim\//, 'PersistentVolumeClaim ').replace(/^volume\/\//, 'PersistentVolume '),
-      }),
-    })
+      },
+      async (key) => {
+        const [what, namespace = '', name = ''] = key.split('/')
+        await Promise.all([this.#claims.synced(), this.#volumes.synced(), this.#classes.synced()])
+        await (what === 'claim' ? this.#syncClaim(namespace, name) : this.#syncVolume(name))
+      },
+    )
     this.#claims.addHandler({
-      onAdd: (claim) => this.#addClaim(claim),
-      onUpdate: (claim) => this.#addClaim(claim),
+      ...everyState((claim) => this.#addClaim(claim)),
       onDelete: ({ spec }) => {
         if (spec?.volumeName) this.#addVolume(spec.volumeName)
       },

@@ -6,11 +6,11 @@ import type { PersistentVolumeClaim as Claim, PersistentVolume as Volume } from 
 import type { Client, ObjectRef, Resource } from '../../shared/client/client.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import { persistentVolumeClaims, persistentVolumes, volumeAttributesClasses } from '../../shared/client/resources.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import type { Metadata } from '../informers/informers.ts'
 import type { TrimmedPod } from '../informers/trimmed-pod.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 
 type AttributesClass = WithMeta<V1VolumeAttributesClass>
 
@@ -76,11 +76,10 @@ class VolumeProtection implements Controller {
           [...this.#claims.list()].some((claim) => classesOf(claim).includes(name)),
       },
     }
-    this.#queue = createWorkQueue<string>({
-      clock,
-      work: (key) => this.#protect(key),
-      onError: tellFailures({ clock, log, loop: 'persistentvolume-protection-controller', object: (key) => key }),
-    })
+    this.#queue = createLoopQueue(
+      { clock, log, loop: 'persistentvolume-protection-controller', object: (key) => key },
+      (key) => this.#protect(key),
+    )
     this.#pods.addHandler({ onDelete: (pod) => this.#released(pod) })
   }
 

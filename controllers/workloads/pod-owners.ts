@@ -6,15 +6,15 @@ import {
 } from '../../shared/api/selectors/label-selector.ts'
 import type { ObjectMeta, Pod, PodTemplateSpec } from '../../shared/api/types.ts'
 import type { Client, Resource } from '../../shared/client/client.ts'
-import type { Informer } from '../../shared/client/informer.ts'
+import { everyState, type Informer } from '../../shared/client/informer.ts'
 import { pods as podsResource } from '../../shared/client/resources.ts'
-import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Reason } from '../../shared/reasons/reason-table.ts'
 import type { ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import { controllerOf, type OwnerKind } from '../informers/ownership.ts'
 import type { TrimmedPod } from '../informers/trimmed-pod.ts'
+import { createLoopQueue } from '../loop-queue.ts'
 import { claim } from './claims.ts'
 import { createPodControl, type PodControl, type Wording } from './pod-control.ts'
 import { PodExpectations } from './pod-expectations.ts'
@@ -57,15 +57,11 @@ export class PodOwners<T extends Owner> {
     this.pods = informers.pods()
     this.#control = createPodControl({ client, recorder: this.recorder, kind, words })
     this.#expectations = new PodExpectations({ clock, pods: this.pods })
-    this.#queue = createWorkQueue<string>({
-      clock,
-      concurrency,
-      work: (key) => this.#sync(key),
-      onError: tellFailures({ clock, log, loop: component, object: kind.kind }),
-    })
+    this.#queue = createLoopQueue({ clock, log, loop: component, object: kind.kind, concurrency }, (key) =>
+      this.#sync(key),
+    )
     this.all.addHandler({
-      onAdd: (owner) => this.consider(owner),
-      onUpdate: (owner) => this.consider(owner),
+      ...everyState((owner) => this.consider(owner)),
       onDelete: (owner) => this.#deleted(owner),
     })
     this.pods.addHandler({

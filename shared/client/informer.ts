@@ -11,10 +11,14 @@ export interface InformerHandler<T> {
   onDelete?(object: T): void
 }
 
-/** Returns a handler that tells of each change alike. */
-export const everyChange = <T>(tell: (object: T) => void): InformerHandler<T> => ({
+/** Returns a handler that tells of each object that is there, new or changed. */
+export const everyState = <T>(tell: (object: T) => void): InformerHandler<T> => ({
   onAdd: (object) => tell(object),
   onUpdate: (object) => tell(object),
+})
+/** Returns a handler that tells of each change alike. */
+export const everyChange = <T>(tell: (object: T) => void): InformerHandler<T> => ({
+  ...everyState(tell),
   onDelete: (object) => tell(object),
 })
 
