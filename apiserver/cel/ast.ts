@@ -84,6 +84,10 @@ export interface Let extends Base {
 }
 export type Expr = Literal | Ident | Select | Call | List | MapExpr | StructExpr | Comprehension | Bind | Let
 
+/** Handles each kind of expression by a method of its own. */
+export type Visitor<T> = { [Kind in Expr['kind']]: (expr: Extract<Expr, { kind: Kind }>) => T }
+export const visit = <T>(expr: Expr, visitor: Visitor<T>): T => (visitor[expr.kind] as (expr: Expr) => T)(expr)
+
 /**
  * The accumulator variable of expanded macros has this name. No expression can use the name: it is not a valid
  * identifier.

@@ -7,10 +7,13 @@ import {
   type Ident,
   type Let,
   type List,
+  type Literal,
   type MapExpr,
   qualifiedName,
   type Select,
   type StructExpr,
+  type Visitor,
+  visit,
 } from './ast.ts'
 import type { Functions, Overload } from './overloads.ts'
 import type { Problem } from './source-error.ts'
@@ -83,7 +86,7 @@ export function check(
   return { type: substitute(checker.bindings, type, DYN), problems: checker.problems, used: checker.used }
 }
 
-class Checker {
+class Checker implements Visitor<CelType> {
   readonly problems: Problem[] = []
   readonly bindings: Bindings = new Map()
   /** Variables that the expression mentions. */
@@ -103,7 +106,7 @@ class Checker {
   }
 
   check(expr: Expr): CelType {
-    const type = this.#typeOf(expr)
+    const type = visit(expr, this)
     expr.type = type
     this.#checked.push(expr)
     return type
@@ -114,29 +117,11 @@ class Checker {
     for (const expr of this.#checked) expr.type = substitute(this.bindings, expr.type!, DYN)
   }
 
-  #typeOf(expr: Expr): CelType {
-    switch (expr.kind) {
-      case 'literal':
-        return typeOfLiteral(expr.value)
-      case 'ident':
-        return this.#variable(expr.name) ?? this.#undeclared(expr.name, expr.at)
-      case 'select':
-        return this.#select(expr)
-      case 'call':
-        return this.#call(expr)
-      case 'list':
-        return this.#list(expr)
-      case 'map':
-        return this.#map(expr)
-      case 'struct':
-        return this.#struct(expr)
-      case 'comprehension':
-        return this.#comprehension(expr)
-      case 'bind':
-        return this.#bind(expr)
-      case 'let':
-        return this.#let(expr)
-    }
+  literal({ value }: Literal): CelType {
+    return typeOfLiteral(value)
+  }
+  ident({ name, at }: Ident): CelType {
+    return this.#variable(name) ?? this.#undeclared(name, at)
   }
 
   #problem(text: string, at: number): CelType {
@@ -174,7 +159,7 @@ class Checker {
     return param(`_var${this.#free++}`)
   }
 
-  #select(expr: Select): CelType {
+  select(expr: Select): CelType {
     const qualified = expr.test === true ? undefined : qualifiedName(expr)
     if (qualified !== undefined && TYPE_NAMES.has(qualified)) return typeOf(TYPE_NAMES.get(qualified)!)
     const whole = qualified === undefined ? undefined : this.#whole(qualified)
@@ -196,7 +181,7 @@ class Checker {
     return DYN
   }
 
-  #call(expr: Call): CelType {
+  call(expr: Call): CelType {
     const args = isFormat(expr) ? this.#mixed(expr.args) : expr.args.map((arg) => this.check(arg))
     if (expr.target !== undefined) {
       const prefix = qualifiedName(expr.target)
@@ -261,12 +246,12 @@ class Checker {
     )
   }
 
-  #list({ elements }: List): CelType {
+  list({ elements }: List): CelType {
     let item: CelType | undefined
     for (const { value, optional } of elements) item = this.#joined(value, item, this.#entryType(value, optional))
     return listOf(item ?? this.#newParam())
   }
-  #map({ entries }: MapExpr): CelType {
+  map({ entries }: MapExpr): CelType {
     let keys: CelType | undefined
     let values: CelType | undefined
     for (const { key, value, optional } of entries) {
@@ -275,7 +260,7 @@ class Checker {
     }
     return mapOf(keys ?? this.#newParam(), values ?? this.#newParam())
   }
-  #struct({ name, fields, at }: StructExpr): CelType {
+  struct({ name, fields, at }: StructExpr): CelType {
     const named = this.#variable(name)
     if (named === undefined) return this.#undeclared(name, at)
     let type = ERROR
@@ -315,7 +300,7 @@ class Checker {
     return this.#mismatch(expr, before, type)
   }
 
-  #comprehension(expr: Comprehension): CelType {
+  comprehension(expr: Comprehension): CelType {
     const range = this.#now(this.check(expr.range))
     const accumulator = this.check(expr.init)
     const [first, second] = this.#rangeTypes(range, expr)
@@ -350,14 +335,14 @@ class Checker {
     return [DYN, DYN]
   }
 
-  #let({ name, value, body }: Let): CelType {
+  let({ name, value, body }: Let): CelType {
     this.#scopes.push(new Map([[name, this.#now(this.check(value))]]))
     const type = this.#now(this.check(body))
     this.#scopes.pop()
     return type
   }
 
-  #bind({ optional, name, body, flat, at }: Bind): CelType {
+  bind({ optional, name, body, flat, at }: Bind): CelType {
     const given = this.#now(this.check(optional))
     if (!isOptional(given) && !isDyn(given))
       this.#problem(`found no matching overload for 'hasValue' applied to '${printType(given)}.()'`, at)

@@ -6,11 +6,15 @@ import {
   type Call,
   type Comprehension,
   type Expr,
+  type Ident,
   type Let,
   type List,
+  type Literal,
   type MapExpr,
   type Select,
   type StructExpr,
+  type Visitor,
+  visit,
 } from './ast.ts'
 import { TYPE_NAMES } from './checker.ts'
 import { comparisonCost, equalityCost, membershipCost, type RunCost, runCost } from './cost/actual.ts'
@@ -48,34 +52,15 @@ export function compileProgram(expr: Expr): Program {
   return (variables, budget) => metered(budget, () => step({ variables, locals: [] }))
 }
 
-class Compiler {
+class Compiler implements Visitor<Step> {
   readonly #scope: string[] = []
 
   compile(expr: Expr): Step {
-    switch (expr.kind) {
-      case 'literal': {
-        const { value } = expr
-        return () => value
-      }
-      case 'ident':
-        return this.#ident(expr.name)
-      case 'select':
-        return this.#select(expr)
-      case 'call':
-        return this.#call(expr)
-      case 'list':
-        return this.#list(expr)
-      case 'map':
-        return this.#map(expr)
-      case 'struct':
-        return this.#struct(expr)
-      case 'comprehension':
-        return this.#comprehension(expr)
-      case 'bind':
-        return this.#bind(expr)
-      case 'let':
-        return this.#let(expr)
-    }
+    return visit(expr, this)
+  }
+
+  literal({ value }: Literal): Step {
+    return () => value
   }
 
   #within<T>(names: string[], work: (places: number[]) => T): T {
@@ -87,7 +72,7 @@ class Compiler {
     }
   }
 
-  #ident(name: string): Step {
+  ident({ name }: Ident): Step {
     const place = this.#scope.lastIndexOf(name)
     if (place >= 0)
       return ({ locals }) => {
@@ -104,7 +89,7 @@ class Compiler {
     }
   }
 
-  #select(expr: Select): Step {
+  select(expr: Select): Step {
     const { field, test, optional } = expr
     if (expr.type?.kind === 'type' && test !== true && isTypeName(expr)) {
       const value = new TypeValue(expr.type.params[0]!)
@@ -127,7 +112,7 @@ class Compiler {
     }
   }
 
-  #call(expr: Call): Step {
+  call(expr: Call): Step {
     const special = SPECIAL.get(expr.name)
     const parts = expr.target === undefined ? expr.args : [expr.target, ...expr.args]
     const steps = parts.map((part) => this.compile(part))
@@ -147,7 +132,7 @@ class Compiler {
     return apply(steps, run, cost)
   }
 
-  #list(expr: List): Step {
+  list(expr: List): Step {
     const { elements } = expr
     const constant = constantItems(expr)
     if (constant !== undefined) return () => constant
@@ -157,15 +142,14 @@ class Compiler {
       const items: unknown[] = []
       for (const { step, optional } of steps) {
         const value = step(frame)
-        if (!optional) items.push(value)
-        else if (!(value instanceof Optional)) throw noSuchOverload()
-        else if (value.present) items.push(value.value)
+        const kept = optional ? presentValue(value) : value
+        if (kept !== undefined) items.push(kept)
       }
       return items
     }
   }
 
-  #map(expr: MapExpr): Step {
+  map(expr: MapExpr): Step {
     const { entries } = expr
     const constant = constantEntries(expr)
     if (constant !== undefined) return () => constant
@@ -181,31 +165,29 @@ class Compiler {
         const key = mapKey(keyStep(frame))
         const value = valueStep(frame)
         if (typeof key === 'object' || typeof key === 'number') throw new CelError('unsupported key type')
-        if (!optional) map.set(key, value)
-        else if (!(value instanceof Optional)) throw noSuchOverload()
-        else if (value.present) map.set(key, value.value)
+        const kept = optional ? presentValue(value) : value
+        if (kept !== undefined) map.set(key, kept)
       }
       return map
     }
   }
 
-  #struct({ fields, type }: StructExpr): Step {
+  struct({ fields, type }: StructExpr): Step {
     const steps = fields.map(({ name, value, optional }) => ({ name, step: this.compile(value), optional }))
     return (frame) => {
       charge(STRUCT)
       const values = new Map<string, unknown>()
       for (const { name, step, optional } of steps) {
         const value = step(frame)
-        if (!optional) values.set(name, value)
-        else if (!(value instanceof Optional)) throw noSuchOverload()
-        else if (value.present) values.set(name, value.value)
-        else values.delete(name)
+        const kept = optional ? presentValue(value) : value
+        if (kept === undefined) values.delete(name)
+        else values.set(name, kept)
       }
       return new MadeObject(type!, values)
     }
   }
 
-  #comprehension(expr: Comprehension): Step {
+  comprehension(expr: Comprehension): Step {
     const range = this.compile(expr.range)
     const init = this.#initial(expr.init)
     const perItem = expr.quantifier === undefined ? 0 : expr.quantifier.decidedBy ? 4 : 3
@@ -238,7 +220,7 @@ class Compiler {
     })
   }
 
-  #let({ name, value, body }: Let): Step {
+  let({ name, value, body }: Let): Step {
     const given = this.compile(value)
     return this.#within([name], ([place]) => {
       const inner = this.compile(body)
@@ -256,16 +238,16 @@ class Compiler {
     return this.compile(init)
   }
 
-  #bind({ optional, name, body, flat }: Bind): Step {
+  bind({ optional, name, body, flat }: Bind): Step {
     const given = this.compile(optional)
     return this.#within([name], ([place]) => {
       const inner = this.compile(body)
       return (frame) => {
-        const value = given(frame)
+        const optional = given(frame)
         charge(3)
-        if (!(value instanceof Optional)) throw noSuchOverload()
-        if (!value.present) return Optional.none
-        frame.locals[place!] = value.value
+        const value = presentValue(optional)
+        if (value === undefined) return Optional.none
+        frame.locals[place!] = value
         const result = inner(frame)
         return flat ? result : new Optional(result)
       }
@@ -313,6 +295,11 @@ function eachOf(range: unknown, two: boolean, visit: (first: unknown, second: un
   } else throw noSuchOverload()
 }
 
+/** Returns the value of an optional; undefined if it has none. */
+function presentValue(optional: unknown): unknown {
+  if (!(optional instanceof Optional)) throw noSuchOverload()
+  return optional.present ? optional.value : undefined
+}
 /** undefined: it is not there. */
 function lookUp(value: unknown, field: string): unknown {
   if (value instanceof StructValue) return value.get(field)
@@ -433,9 +420,8 @@ const SPECIAL = new Map<string, (...steps: Step[]) => Step>(
       return value.present ? value : second(frame)
     },
     orValue: (first: Step, second: Step) => (frame: Frame) => {
-      const value = first(frame)
-      if (!(value instanceof Optional)) throw noSuchOverload()
-      return value.present ? value.value : second(frame)
+      const value = presentValue(first(frame))
+      return value === undefined ? second(frame) : value
     },
   }) as [string, (...steps: Step[]) => Step][],
 )

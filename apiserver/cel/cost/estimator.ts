@@ -8,11 +8,15 @@ import {
   type Call,
   type Comprehension,
   type Expr,
+  type Ident,
   type Let,
   type List,
   type MapExpr,
   qualifiedName,
   type Select,
+  type StructExpr,
+  type Visitor,
+  visit,
 } from '../ast.ts'
 import { TYPE_NAMES } from '../checker.ts'
 import { LIST, MAP, STRUCT } from '../cost-units.ts'
@@ -37,7 +41,7 @@ interface Local {
 }
 export const estimateCost = (expr: Expr, schema: SchemaSize): number => new Estimator(schema).cost(expr)
 
-class Estimator implements Surroundings {
+class Estimator implements Surroundings, Visitor<number> {
   readonly #schema: SchemaSize
   readonly #paths = new Map<Expr, Path>()
   readonly #sizes = new Map<Expr, Size>()
@@ -49,29 +53,21 @@ class Estimator implements Surroundings {
   }
 
   cost(expr: Expr): number {
-    switch (expr.kind) {
-      case 'literal':
-        return 0
-      case 'ident':
-        this.#paths.set(expr, this.#local(expr.name)?.path ?? [expr.name])
-        return 1
-      case 'select':
-        return this.#select(expr)
-      case 'call':
-        return this.#call(expr)
-      case 'list':
-        return this.#list(expr)
-      case 'map':
-        return this.#map(expr)
-      case 'struct':
-        return expr.fields.reduce((sum, { value }) => add(sum, this.cost(value)), STRUCT)
-      case 'comprehension':
-        return this.#comprehension(expr)
-      case 'bind':
-        return this.cost(expanded(expr))
-      case 'let':
-        return this.#let(expr)
-    }
+    return visit(expr, this)
+  }
+
+  literal(): number {
+    return 0
+  }
+  ident(expr: Ident): number {
+    this.#paths.set(expr, this.#local(expr.name)?.path ?? [expr.name])
+    return 1
+  }
+  struct({ fields }: StructExpr): number {
+    return fields.reduce((sum, { value }) => add(sum, this.cost(value)), STRUCT)
+  }
+  bind(expr: Bind): number {
+    return this.cost(expanded(expr))
   }
 
   #local(name: string): Local | undefined {
@@ -86,7 +82,7 @@ class Estimator implements Surroundings {
     this.#locals.get(name)!.pop()
   }
 
-  #select(expr: Select): number {
+  select(expr: Select): number {
     const { operand, field, test, optional } = expr
     const qualified = test === true ? undefined : qualifiedName(expr)
     if (qualified !== undefined && TYPE_NAMES.has(qualified)) {
@@ -101,7 +97,7 @@ class Estimator implements Surroundings {
     return kind === 'map' || kind === 'struct' || kind === 'param' ? add(sum, 1) : sum
   }
 
-  #call(expr: Call): number {
+  call(expr: Call): number {
     const { name, target, args, overloads = [] } = expr
     if (name === 'dyn') {
       const sum = this.cost(args[0]!)
@@ -142,7 +138,7 @@ class Estimator implements Surroundings {
     return add(condition!, Math.max(whenTrue!, whenFalse!))
   }
 
-  #list(expr: List): number {
+  list(expr: List): number {
     let sum = LIST
     let value: Size = { min: expr.elements.length === 0 ? 0 : MAX, max: 0 }
     for (const element of expr.elements) {
@@ -153,7 +149,7 @@ class Estimator implements Surroundings {
     return sum
   }
 
-  #map(expr: MapExpr): number {
+  map(expr: MapExpr): number {
     let sum = MAP
     let key: Size = { min: expr.entries.length === 0 ? 0 : MAX, max: 0 }
     let value = key
@@ -166,7 +162,7 @@ class Estimator implements Surroundings {
     return sum
   }
 
-  #comprehension(expr: Comprehension): number {
+  comprehension(expr: Comprehension): number {
     const { range, init, condition, step, result, first, second } = expr
     let sum = add(this.cost(range), this.cost(init))
     this.#pushValue(ACCUMULATOR, init)
@@ -203,7 +199,7 @@ class Estimator implements Surroundings {
   }
 
   /** Upstream has a macro here that goes over an empty list. */
-  #let(expr: Let): number {
+  let(expr: Let): number {
     const sum = add(LIST, this.cost(expr.value))
     this.#pushValue(expr.name, expr.value)
     const inner = this.cost(expr.body)
