@@ -31,7 +31,6 @@ export interface ApiServerConfig {
   kubeletClient: KubeletCredentials
   /** Returns the certificate and key, in PEM, that servers of APIServices are shown. */
   frontProxyClient(): { cert: string; key: string }
-  /** Signs the tokens of service accounts. */
   serviceAccountKey: KeyPairSource
   /** Sets the issuer of these tokens. By default it is the server's own URL, and of several servers their Service's. */
   serviceAccountIssuer?: string
@@ -41,7 +40,6 @@ export interface ApiServerConfig {
   kubernetesVersion?: string
   /** AlwaysAllow: every authenticated user is authorized. */
   alwaysAllow?: boolean
-  /** Names of admission plugins to leave out. */
   disabledAdmissionPlugins?: readonly string[]
   featureGates: FeatureGates
   /** Lists the plugins of users. */
@@ -72,6 +70,5 @@ export interface ApiServerConfig {
 export interface TlsConfig {
   cert: string
   key: string
-  /** Holds the CA of client certificates. */
   clientCa: string
 }

@@ -54,5 +54,4 @@ export const rounds = Number(options.rounds)
 
 const chosen = options.only.split(',')
 export const isChosen = (part: string): boolean => chosen.includes(part)
-/** Whether `--only` named parts. */
 export const areSomeChosen = options.only !== partNames

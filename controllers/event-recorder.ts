@@ -43,7 +43,6 @@ interface RecorderOptions {
 const MAX_WAITING = 1_000
 const MAX_MESSAGE_CHARACTERS = 1_024
 
-/** An event that is there, or about to be. */
 interface Entry {
   event: Event
   /** Counts how often the event happened, and holds the count that was written last. */

@@ -42,7 +42,6 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
 export class Kubelet {
   /** Resolves when the node is registered and the first pods are known. */
   readonly ready: Promise<void>
-  /** Controls the machine that the kubelet stands for. */
   readonly controls: NodeControls
   readonly eviction: EvictionManager
   readonly #base: KubeletBase

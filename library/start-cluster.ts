@@ -27,7 +27,6 @@ import { createWaiters, Terminations } from './waiters.ts'
 
 const machine = realClock
 
-/** Implements `startCluster` of `index.ts`. */
 export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
   checkOptions(options)
   await using starting = new Undo()

@@ -14,12 +14,9 @@ const newline = 0x0a
 const markTimeoutMs = 2_000
 
 interface Parts {
-  /** Folder of the records. */
   folder: string
   feed: RecordFeed
-  /** Clock of the cluster. */
   clock: Clock
-  /** Clock of the machine. */
   machine: Clock
   say(line: string): void
 }

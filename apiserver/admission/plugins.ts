@@ -18,7 +18,6 @@ import { storageObjectInUseProtection } from './storage-object-in-use-protection
 import { taintNodesByCondition } from './taint-nodes-by-condition.ts'
 import { type WebhooksContext, webhookPlugins } from './webhooks/plugins.ts'
 
-/** Holds everything that the admission plugins depend on. */
 export interface AdmissionContext {
   lookup: Lookup
   lookupAll: LookupAll

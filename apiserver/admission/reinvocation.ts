@@ -10,7 +10,6 @@ export class Invocations {
   readonly #wanted = new Set<string>()
   #lastOutput: string | undefined
 
-  /** Returns those of a plugin for a request. */
   static of(attributes: AdmissionAttributes, plugin: string): Invocations {
     attributes.reinvocation ??= { isSecondRound: false, isNeeded: false, plugins: new Map() }
     const { plugins } = attributes.reinvocation
@@ -25,7 +24,6 @@ export class Invocations {
   begin({ reinvocation, object }: AdmissionAttributes): void {
     if (reinvocation!.isSecondRound && this.#willing.size > 0 && this.#lastOutput !== toJson(object)) this.#want()
   }
-  /** Returns whether it is asked in this round. */
   isAsked(id: string, { reinvocation }: AdmissionAttributes): boolean {
     return !reinvocation!.isSecondRound || this.#wanted.has(id)
   }

@@ -13,7 +13,6 @@ import type { RemoteClient } from './remote-client.ts'
 import { type Availability, passed, serviceProblem, unavailable } from './service-check.ts'
 
 export interface CheckerOptions {
-  /** Describes the kind APIService. */
   kind: ResourceDefinition
   registry: Registry
   client: RemoteClient

@@ -28,7 +28,6 @@ const RETRY_MS = 1000
 const PATIENCE_MS = 5000
 
 export interface CustomResourcesOptions {
-  /** Describes the kind CustomResourceDefinition. */
   kind: ResourceDefinition
   registry: Registry
   log: Logger

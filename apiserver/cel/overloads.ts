@@ -47,7 +47,6 @@ export class Functions {
     this.#byName ??= this.#read()
     return this.#byName.get(name)
   }
-  /** Returns each name with its overloads. */
   all(): ReadonlyMap<string, readonly Overload[]> {
     this.#byName ??= this.#read()
     return this.#byName

@@ -69,7 +69,6 @@ class Parser {
   get #token(): Token {
     return this.#tokens[this.#next]!
   }
-  /** Returns whether the token after this one is of the kind. */
   #isNext(kind: string): boolean {
     return this.#tokens[this.#next + 1]?.kind === kind
   }

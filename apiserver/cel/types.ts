@@ -25,7 +25,6 @@ export interface CelType {
   name: string
   /** Holds the item type of a list, the key and value types of a map, or the type inside an optional or a type. */
   params: readonly CelType[]
-  /** Holds the fields of a struct. */
   fields?: Fields
 }
 /** The types of a struct's fields by name; undefined: it has no such field. */

@@ -43,7 +43,6 @@ export interface AppOptions extends AuthenticationOptions, Omit<FlowControlOptio
   /** Knows which group versions other servers serve. */
   aggregation: Aggregation
   forward: Forward
-  /** Lists the routes of paths that are not resources. */
   paths: readonly PathRoutes[]
   roots: Roots
   limits: Limits

@@ -28,7 +28,6 @@ interface ExchangeParts {
  * speaks HTTP/1.1 or HTTP/2.
  */
 export class Exchange {
-  /** Holds the request as it came. */
   readonly request: IncomingMessage
   readonly reply: FastifyReply
   readonly info: RequestInfo

@@ -82,7 +82,6 @@ export class Journal {
     this.#tell(entry)
   }
 
-  /** Adds a request that begins. */
   begin(request: ObservedRequest & { userAgent?: string }): JournalEntry {
     const entry: JournalEntry = { id: ++this.#count, at: toMicroTime(this.#clock.now()), ...request }
     if (this.#kept > 0) {

@@ -109,7 +109,6 @@ export interface SiblingVersion {
 
 /** Holds the behaviour of a custom resource that differs from that of built-in kinds. */
 export interface CustomTraits extends VersionConversion {
-  /** Holds the schema of this version. */
   schema: JSONSchemaProps
   /** Reads a body, as the decoder does for built-in types. Throws DecodeError. */
   decode(body: Record<string, unknown>, nulls?: ForbiddenNulls): Decoded
@@ -181,7 +180,6 @@ export interface StrategyContext {
   namespaceLabels?(): Readonly<Record<string, string>> | undefined
   /** Present for a write of a subresource. */
   subresource?: string
-  /** Names the user of the write. */
   user?: User
   /** Nothing comes of the write. */
   dryRun?: boolean

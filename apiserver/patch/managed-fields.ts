@@ -22,7 +22,6 @@ export interface ManagedFieldsEntry {
 const maxUpdateManagers = 10
 const ancientChanges = 'ancient-changes'
 
-/** The entries of a stored object. */
 export const storedEntries = (managedFields: unknown): ManagedFieldsEntry[] =>
   lastOfEach((managedFields ?? []) as ManagedFieldsEntry[])
 

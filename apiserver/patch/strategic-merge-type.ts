@@ -17,7 +17,6 @@ export interface PatchField {
 
 const types = new Map<string, PatchType>()
 
-/** Returns a type by its OpenAPI name. */
 export function patchType(name: string): PatchType {
   let type = types.get(name)
   if (!type) {

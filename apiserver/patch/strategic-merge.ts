@@ -127,7 +127,6 @@ function ofMapsInOrder(order: readonly unknown[], hasItems: boolean): void {
   throw hasItems ? badArgument('map[string]interface {}', order[odd]) : plainError(`value for key ${odd} is not a map`)
 }
 
-/** A list, or undefined for none. */
 function list(value: unknown): unknown[] | undefined {
   if (value === undefined || Array.isArray(value)) return value
   throw badArgument('[]interface {}', value)

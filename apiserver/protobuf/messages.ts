@@ -16,7 +16,6 @@ export interface MessageField {
   name: string
   type: FieldType
 }
-/** Maps the fields of a message by their numbers. */
 export type Message = Map<number, MessageField>
 
 type Row = [number: number, name: string, form: string]

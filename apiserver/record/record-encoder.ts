@@ -4,7 +4,6 @@ import type { CachedObject, WatchCache, WatchEncoder, WatchRecord } from '../wat
 /** Returns what makes the JSON of a kind's objects, as clients see them at a revision. */
 export type TextOf = (cache: WatchCache) => (object: CachedObject, revision: number) => string
 
-/** Returns one change as a line of the record. */
 export function changeLine(
   text: ReturnType<TextOf>,
   { type, object, revision }: Exclude<WatchRecord, { type: 'BOOKMARK' }>,

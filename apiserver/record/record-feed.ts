@@ -23,7 +23,6 @@ const keptLimits = { lines: 4_000, letters: 1024 * 1024 }
 /** Bounds the past requests, if the journal keeps any. */
 const maxPastRequests = 10_000
 
-/** Holds what a record is made of. */
 export interface RecordSource {
   clock: Clock
   journal: Journal

@@ -21,7 +21,6 @@ export interface History {
   states: { cache: WatchCache; items: readonly CachedObject[] }[]
   /** Lists changes in the order in which they were stored. */
   changes: PastChange[]
-  /** Holds the last revision that the history covers. */
   revision: number
 }
 

@@ -12,7 +12,6 @@ export interface EndpointRemoval {
 }
 /** Says since when the endpoints of a pod have not been offered for new connections. */
 export interface EndpointRemovals {
-  /** Returns the latest removal of the pod with this UID. */
   of(podUid: string): EndpointRemoval | undefined
   close(): void
 }

@@ -4,7 +4,6 @@ import type { Storage } from '../storage/storage.ts'
 export interface ExpiryOptions {
   storage: Pick<Storage, 'watch' | 'list' | 'delete' | 'expire'>
   clock: Clock
-  /** Keys with this prefix expire. */
   prefix: string
   /** An object expires this long after its last write. */
   ttlMs: number

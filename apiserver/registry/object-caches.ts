@@ -35,7 +35,6 @@ export class ObjectCaches {
     for (const definition of catalog.definitions()) if (!definition.virtual) this.cacheOf(definition)
   }
 
-  /** Loads the objects that the store already holds. */
   async load(): Promise<void> {
     for (const cache of this.#caches.values()) await cache.load()
   }
@@ -53,7 +52,6 @@ export class ObjectCaches {
     return cache
   }
 
-  /** Returns the number of objects of each resource. */
   sizes(): { group: string; plural: string; size: number }[] {
     return [...this.#caches.values()].map(({ definition: { group, plural }, size }) => ({ group, plural, size }))
   }

@@ -3,7 +3,6 @@ import type { User } from '../kind/user.ts'
 import type { Fence } from '../storage/fence.ts'
 import type { Annotate } from './admission-plugin.ts'
 
-/** Says what a request is about. */
 export interface RequestScope {
   definition: ResourceDefinition
   /** The namespace is set for each request on a namespaced resource, except lists and watches of all namespaces. */
@@ -12,14 +11,12 @@ export interface RequestScope {
   user: User
 }
 
-/** Says which object a request is about. */
 export interface ObjectScope extends RequestScope {
   name: string
 }
 
 export interface WriteOptions {
   dryRun: boolean
-  /** The manager that owns the written fields. */
   fieldManager: string
   /** Says that the object's managedFields are final: apply has set them, or upstream does not track this write. */
   managedFieldsAreSet?: boolean

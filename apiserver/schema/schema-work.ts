@@ -6,7 +6,6 @@ import { patternCost, patternWeight } from './re2.ts'
 
 /** An error that is told costs as much as so many checks. */
 export const stepsPerError = 100
-/** Counts the steps in which a match begins. */
 const stepsPerMatch = 4
 /** The costs of patterns are in CEL's units, of which a check takes so many. */
 const unitsPerStep = 3

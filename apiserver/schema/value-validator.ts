@@ -127,7 +127,6 @@ class ValueCheck {
     if (isObject(value)) this.#fields(value, asked, outcome)
   }
 
-  /** Returns the path of a field of the value. */
   #field(name: string): string {
     const relative = name.startsWith('.') ? name.slice(1) : name
     if (relative === '') return this.#path || NO_FIELD

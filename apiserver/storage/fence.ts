@@ -5,7 +5,6 @@ import { StatusError } from '../../shared/api/status/status-error.ts'
  * that was paused, or whose request arrives late, can change nothing once it has lost the Lease.
  */
 export interface Fence {
-  /** Holds the key of the Lease. */
   key: string
   /** `spec.holderIdentity`. */
   holder: string

@@ -74,7 +74,6 @@ export class SortedMap<Value extends { readonly key: string }> {
     return (end === undefined ? this.size : this.#below(end)) - this.#below(`${startAfter}\0`)
   }
 
-  /** Counts the keys below this one. */
   #below(key: string): number {
     const chunkIndex = this.#chunkOf(key)
     let count = lowerBound(this.#chunks[chunkIndex]!, key)

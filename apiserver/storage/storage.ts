@@ -131,7 +131,6 @@ export interface StorageWatch {
 export interface StorageEvent {
   type: 'put' | 'delete'
   key: string
-  /** Revision of this write. */
   revision: number
   /** Holds the new value; absent for a delete. */
   value?: string

@@ -42,7 +42,6 @@ const actions: Readonly<Record<string, Action>> = {
   },
 }
 
-/** Counts the lines of a log that the page shows. */
 const logLines = 30
 const maxLogBytes = 65_536
 

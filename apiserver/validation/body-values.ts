@@ -55,7 +55,6 @@ export function checkJsonValues(text: string, max: number): void {
   if (text.length > max) new BodyValues(max).add(jsonValues(text))
 }
 
-/** Returns the number of values in a JSON text. */
 export function jsonValues(text: string): number {
   let count = 0
   for (let at = 0; at < text.length; at++) {

@@ -15,7 +15,6 @@ const next = (text: string): RegExpExecArray => token.exec(text)!
 
 class Reader {
   readonly #text: string
-  /** Reads a string, a number or a literal. */
   readonly #parse: (text: string) => unknown
   constructor(text: string, parse: (text: string) => unknown) {
     this.#text = text

@@ -130,7 +130,6 @@ export const labelValueMessages = remembering((text) => [
       ]),
 ])
 
-/** Names that become one segment of a path. */
 export const pathSegmentName = (text: string): string[] => {
   if (text === '.' || text === '..') return [`may not be '${text}'`]
   return ['/', '%'].filter((character) => text.includes(character)).map((character) => `may not contain '${character}'`)

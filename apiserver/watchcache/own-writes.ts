@@ -7,7 +7,6 @@ export interface OwnPut {
 }
 
 export interface OwnRemoval {
-  /** Holds the revision that is removed. */
   revision: number
   /** Holds the last state, if that state was never stored. */
   lastValue: string | undefined

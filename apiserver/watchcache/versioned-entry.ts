@@ -11,7 +11,6 @@ export class VersionedEntry implements Entry {
     this.storedIn = storedIn
   }
 
-  /** Returns the entry with its version. */
   get stored(): Entry {
     return this.#entry
   }

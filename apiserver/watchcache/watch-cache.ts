@@ -291,7 +291,6 @@ export class WatchCache {
     for (const group of this.#groups.concernedBy(event)) group.push(event, decoded)
   }
 
-  /** Returns what the key held before. */
   #known(key: string, before: Entry | undefined, forms?: Forms): CachedObject | undefined {
     const known = this.#objects.get(key) ?? (before && this.#cached(before))
     const form = known?.isUnasked ? forms?.get(known.stored.value) : undefined

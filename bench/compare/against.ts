@@ -24,7 +24,6 @@ export interface AgainstOptions {
   limit?: number
 }
 
-/** What a start needs. */
 type Startable = Pick<AgainstOptions, 'packages' | 'flags'>
 
 const [get, create, patch] = comparable(['get', 'create', 'merge patch'])

@@ -12,7 +12,6 @@ const START_TIMEOUT_MS = 240_000
 
 export interface Etcd extends Omit<Server, 'target'> {
   url: string
-  /** Where its database is. */
   dataFolder: string
 }
 

@@ -32,7 +32,6 @@ const pairsForOneSpare = 5
 export interface Figure {
   what: string
   unit: string
-  /** The rounds of each pair of servers. */
   pairs: readonly (readonly Round[])[]
   /** A median ratio above this is slower, if all of the spread is above 1. */
   limit?: number

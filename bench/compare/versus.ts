@@ -79,7 +79,6 @@ const figures: readonly Figure[] = [
   { what: 'watch, 1,000 watchers', unit: 'deliveries/s', round: watch(1_000, 10) },
 ]
 
-/** The figures with these names. */
 export const comparable = (names: readonly string[]): Figure[] => figures.filter(({ what }) => names.includes(what))
 
 /**

@@ -21,7 +21,6 @@ interface Level {
   count: number
   flags: readonly string[]
   limit?: number
-  /** Loads the archive where pods find it. */
   load?(archive: string): Promise<unknown>
 }
 

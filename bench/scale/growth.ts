@@ -78,7 +78,6 @@ type WithServer = <T>(
 ) => Promise<T>
 
 export interface GrowthOptions {
-  /** The largest number of objects. */
   objects: number
   rounds: number
   withServer: WithServer

@@ -4,7 +4,6 @@ import { flag } from '../../shared/config/option-types.ts'
 import { outputOption } from '../terminal/output.ts'
 import { uiActionsOption } from '../ui/actions-option.ts'
 
-/** Defines the options of `kubestage up`. */
 export const upOptions = {
   ...clusterOptions,
   detach: option(flag, {

@@ -3,7 +3,6 @@ import type { ContainerState, ContainerStatus, Event, Pod } from '../../shared/a
 /** Bounds the events that are shown: a crash loop repeats its events. */
 const maxEvents = 8
 
-/** Holds the last lines of a container's log. */
 export interface LogEnd {
   container: string
   lines: readonly string[]

@@ -21,7 +21,6 @@ export interface MachineKind {
   firstPort: number
 }
 
-/** Looks at this machine. */
 export function machineKind(): MachineKind {
   const isUser0 = (process.getuid?.() ?? 0) === 0
   const users = mappedUsers()

@@ -16,7 +16,6 @@ export class DockerEngine {
     this.#socket = socket
   }
 
-  /** Returns the names of all images that have one. */
   async names(): Promise<string[]> {
     const text = (await readAll(await this.#get('/images/json'), mostListBytes, 'the list of images')).toString()
     try {

@@ -2,7 +2,6 @@ import { type Losses, lossKinds } from '../../shared/record/format.ts'
 import { Latencies } from './latencies.ts'
 import type { Sample } from './request.ts'
 
-/** Counts the results of the requests to one pod. */
 export interface PodTally {
   /** Names the pod; empty for requests that went to no pod, because clients knew none. */
   name: string

@@ -6,7 +6,6 @@ import { untilStopped } from '../process/signals.ts'
 export interface RunOptions {
   /** Names the log; by default the kubelet logs to standard output. */
   logFile?: string
-  /** Names the port's flag. */
   portFlag?: string
   /** The node is registered. */
   onReady?(): Promise<void>

@@ -3,7 +3,6 @@ import type { Client, ObjectRef } from '../../shared/client/client.ts'
 import { pods } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 
-/** Watches one pod. */
 export class PodWatch {
   /** Last state of the pod that was seen. */
   last: Pod | undefined

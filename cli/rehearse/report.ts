@@ -118,6 +118,5 @@ export const verdictOf = ({ findings: [worst], exitCodes }: Pick<Rehearsal, 'fin
   worst?.says ?? (exitCodes.includes(KILLED) ? 'is killed: too little time to tell more' : 'dies well')
 const KILLED = 137
 
-/** Returns a finding as one sentence, with what to do. */
 export const sentence = ({ container, says, remedy }: Finding): string =>
   `${container === undefined ? '' : `${container}: `}${says}${remedy === undefined ? '' : `: ${remedy}`}`

@@ -10,7 +10,6 @@ import type { Workload } from './workload.ts'
 /** Describes a way in which a pod can die. */
 export interface Way {
   name: string
-  /** Explains the way in one line, for `--help`. */
   help: string
   /** Says whether the way affects one pod, or all pods of the node at once. */
   scope: 'pod' | 'node'

@@ -25,7 +25,6 @@ export interface Approval {
    * asked.
    */
   permission?: 'selfnodeclient' | 'nodeclient'
-  /** Holds the message of the condition. */
   message: string
 }
 

@@ -178,7 +178,6 @@ export function jobFor(cronJob: CronJob, atMs: number): Job {
   })
 }
 
-/** The status when the job has been started. */
 export function withStarted(status: CronJobStatus, { metadata }: Job, atMs: number): CronJobStatus {
   const { namespace, name, uid, resourceVersion } = metadata
   const reference: Active = { apiVersion: 'batch/v1', kind: 'Job', namespace, name, uid, resourceVersion }

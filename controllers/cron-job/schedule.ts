@@ -5,7 +5,6 @@ import { durationMs } from '../../shared/config/option-types.ts'
 export interface Schedule {
   /** Returns the first time after `ms`; undefined if none comes within five years, such as 31 February. */
   next(ms: number): number | undefined
-  /** Names the time zone of the schedule. */
   zone: string
 }
 

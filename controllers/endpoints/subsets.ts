@@ -11,7 +11,6 @@ type Port = NonNullable<Subset['ports']>[number]
 const HEADLESS_LABEL = 'service.kubernetes.io/headless'
 const MANAGED_BY_LABEL = 'endpoints.kubernetes.io/managed-by'
 
-/** The labels of a service's Endpoints. */
 export const endpointsLabels = (service: Service): Record<string, string> => ({
   ...service.metadata.labels,
   [MANAGED_BY_LABEL]: 'endpoint-controller',

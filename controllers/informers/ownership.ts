@@ -8,7 +8,6 @@ export interface OwnerKind {
   kind: string
 }
 
-/** Returns the owner reference of the controller that manages the object. */
 export const controllerOf = ({ ownerReferences }: ObjectMeta): OwnerReference | undefined =>
   ownerReferences?.find(({ controller }) => controller)
 

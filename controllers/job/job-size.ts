@@ -126,7 +126,6 @@ export function awaitedFailures(view: JobView): Set<TrimmedPod> {
   return new Set([...lastFailures(view)].filter(([index]) => pending.has(index)).map(([, pod]) => pod))
 }
 
-/** Returns the youngest failed pod of each index. */
 function lastFailures({ job, pods }: Pick<JobView, 'job' | 'pods'>): Map<number, TrimmedPod> {
   const failed = pods
     .filter((pod) => hasFailed(pod, job) && !isDismissed(pod))

@@ -22,12 +22,10 @@ export const IGNORED_FAILURE_COUNT = 'batch.kubernetes.io/job-index-ignored-fail
 export interface JobView {
   job: Job
   nowMs: number
-  /** Lists all pods of the job. */
   pods: readonly TrimmedPod[]
   active: TrimmedPod[]
   terminating: number
   ready: number
-  /** Pods that have ended and are not counted yet. */
   ended: { succeeded: TrimmedPod[]; failed: TrimmedPod[]; ignored: TrimmedPod[] }
   /** The counts include the pods of `ended`. */
   succeeded: number

@@ -4,7 +4,6 @@ import { parseIndexes } from './indexes.ts'
 
 type Rule = NonNullable<Job['spec']['podFailurePolicy']>['rules'][number]
 
-/** Says what a failed pod means for its job. */
 export interface FailureVerdict {
   action: 'Count' | 'Ignore' | 'FailIndex' | 'FailJob'
   /** Present if the action is `FailJob`. */

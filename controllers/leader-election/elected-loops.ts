@@ -39,7 +39,6 @@ export class ElectedLoops implements Controller {
   readonly settled: Promise<void>
   readonly #settle: () => void
   readonly #running: Promise<void>
-  /** The term of the loops that run. */
   #term: Term | undefined
 
   constructor(options: ElectedLoopsOptions) {

@@ -10,7 +10,6 @@ export interface StatusInput {
   set: ReplicaSet
   /** The set's own, active. */
   pods: readonly TrimmedPod[]
-  /** Lists all pods of the set. */
   all: readonly TrimmedPod[]
   /** Says why pods could not be created or deleted. */
   failure?: { error: unknown; during: 'create' | 'delete' }

@@ -10,7 +10,6 @@ export function domainOf({ node }: PresentNode, topologyKey: string): string | u
   return value === undefined ? undefined : `${topologyKey}=${value}`
 }
 
-/** Returns all domains that a node is in. */
 export const domainsOf = ({ node }: PresentNode): string[] =>
   Object.entries(node.metadata.labels ?? {}).map(([key, value]) => `${key}=${value}`)
 

@@ -4,7 +4,6 @@ import type { TrimmedNode } from '../informers/trimmed-node.ts'
 export interface ImageState {
   /** The size that the first node reported. */
   sizeBytes: number
-  /** The nodes that have the image. */
   nodes: Set<string>
 }
 

@@ -68,7 +68,6 @@ export class NodeInfo {
     this.images = from?.images
   }
 
-  /** Returns a copy of the node that has these pods as well. */
   with(pods: readonly PodInfo[]): NodeInfo {
     const copy = new NodeInfo(this)
     for (const info of pods) copy.addPod(info)

@@ -52,7 +52,6 @@ export class Nominations {
     )
   }
 
-  /** Pods that are less important than `pod`. */
   below(pod: TrimmedPod, nodeName: string): readonly PodInfo[] {
     return this.#select(nodeName, (other) => priorityOf(other) < priorityOf(pod))
   }

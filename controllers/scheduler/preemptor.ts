@@ -22,7 +22,6 @@ export class Preemptor {
     this.#recorder = recorder
   }
 
-  /** Returns whether a preemption ends the pod. */
   isVictim({ metadata, status }: TrimmedPod): boolean {
     if (this.#deleted.has(metadata.uid ?? '')) return true
     const target = status?.conditions?.find(({ type }) => type === CONDITION.type)

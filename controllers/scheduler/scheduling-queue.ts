@@ -14,7 +14,6 @@ interface Waiting {
   isOutdated?: boolean
 }
 
-/** Describes a pod that was taken from the queue. */
 export interface Attempt {
   pod: TrimmedPod
   lastVerdict: string | undefined

@@ -5,7 +5,6 @@ import { everyState } from '../../shared/client/informer.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createLoopQueue } from '../loop-queue.ts'
 
-/** Describes an object that every namespace should have. */
 export interface PublishedObject<T extends { metadata: ObjectMeta }> {
   resource: Resource
   name: string

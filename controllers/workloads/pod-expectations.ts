@@ -23,7 +23,6 @@ export class PodExpectations {
     return this.#expectations.satisfied(owner)
   }
 
-  /** Forgets an owner that no longer exists. */
   forget(owner: string): void {
     this.#expectations.forget(owner)
   }

@@ -71,12 +71,10 @@ export class PodOwners<T extends Owner> {
     })
   }
 
-  /** Queues an owner. */
   consider(owner: T): void {
     this.#queue.add(keyOf(owner))
   }
 
-  /** Queues an owner after a delay. */
   considerAfter(owner: T, delayMs: number): void {
     this.#queue.addAfter(keyOf(owner), delayMs)
   }

@@ -12,7 +12,6 @@ export interface WantedCertificate extends SigningRequestOptions {
   signerName: 'kubernetes.io/kube-apiserver-client-kubelet' | 'kubernetes.io/kubelet-serving'
 }
 
-/** Returns the subject of a node's certificate. */
 export const nodeSubject = (nodeName: string) => ({
   commonName: `system:node:${nodeName}`,
   organizations: ['system:nodes'],

@@ -27,7 +27,6 @@ export interface ContainerConfigInput {
   seccomp?: SeccompChoice
   /** Holds what the node keeps for it. */
   resources: NonNullable<Container['resources']>
-  /** Counts the bytes of memory that the machine has. */
   machineBytes: number
 }
 

@@ -42,7 +42,6 @@ export interface ContainerStarterOptions {
   /** Returns what the node keeps for a container of the pod. */
   resources(pod: Pod, container: string): NonNullable<Container['resources']>
   rootDir: string
-  /** Counts the bytes of memory that the machine has. */
   machineBytes: number
   /** Volumes are made. */
   podFiles: boolean

@@ -156,7 +156,6 @@ export class ContainerSurroundings {
     this.#fileBounds.add(pod, podDir(this.#options.rootDir, pod.metadata.uid ?? ''))
   }
 
-  /** Returns the path of a pod's volume on this machine. */
   volumePath(pod: Pod, volume: Volume): string {
     return this.#volumes.path(pod, volume)
   }

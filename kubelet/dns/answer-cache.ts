@@ -2,7 +2,6 @@
 export interface Rotation {
   /** Counts its orders, of which each is sent as often as another; 0 and 1: there is one. */
   orders: number
-  /** Returns the bytes of one order. */
   write(order: number): Buffer
 }
 

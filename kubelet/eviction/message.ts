@@ -8,7 +8,6 @@ import { amountText, countText, type Threshold } from './thresholds.ts'
 
 export interface EvictionMessage {
   message: string
-  /** Holds the annotations of the event. */
   annotations: Record<string, string>
 }
 

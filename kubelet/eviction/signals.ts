@@ -26,7 +26,6 @@ export const signals: Readonly<Record<Signal, SignalTraits>> = {
 }
 export const isSignal = (name: string): name is Signal => Object.hasOwn(signals, name)
 
-/** Maps the short names of signals. */
 const shortNames: Record<string, Signal> = {
   memory: 'memory.available',
   disk: 'nodefs.available',

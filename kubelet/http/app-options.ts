@@ -22,6 +22,5 @@ export interface KubeletAppOptions {
   reviews(): Promise<Reviews>
   /** Holds the sources of metrics; without them there are no such pages. */
   metrics?: MetricsSources
-  /** Returns the answer of `/configz`. */
   configz?(port: number): object
 }

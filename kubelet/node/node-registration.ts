@@ -14,7 +14,6 @@ export type NodeFacts = Omit<NodeInput, 'nowMs' | 'previous'>
 
 interface NodeRegistrationOptions {
   base: KubeletBase
-  /** Returns the node as it is now. */
   facts(): NodeFacts
   /** Runs for each version of the object that the API has. */
   onSeen(node: Node, isNew: boolean): void

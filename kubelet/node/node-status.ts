@@ -17,7 +17,6 @@ export interface NodeInput {
   /** Holds the port of the kubelet's own API. */
   port: number
   machine: MachineFacts
-  /** The number of pods that the node takes. */
   maxPods: number
   runtimeVersion: string
   pressure: NodePressure

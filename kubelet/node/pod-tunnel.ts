@@ -86,7 +86,6 @@ export function serveTunnel(options: TunnelOptions): Served {
   }
 }
 
-/** Returns the name of the device that has an address of this machine. */
 const deviceOf = (address: string): string | undefined =>
   Object.entries(networkInterfaces()).find(([, all]) =>
     all?.some((one) => one.address === address && one.family === 'IPv4' && !one.internal),

@@ -3,7 +3,6 @@ import type { Container, Pod } from '../../shared/api/types.ts'
 
 export type NodeAllocatable = Record<string, string>
 
-/** Returns the value of a `fieldRef` of the downward API. */
 export function fieldValue(pod: Pod, path: string, { podIP, hostIP }: { podIP: string; hostIP: string }): string {
   const { metadata, spec } = pod
   const entry = /^metadata\.(labels|annotations)\['(.*)'\]$/.exec(path)

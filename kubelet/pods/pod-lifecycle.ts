@@ -190,7 +190,6 @@ export class PodLifecycle implements PodHandler {
     this.#endings.rejected(pod, status)
   }
 
-  /** Returns the path of a pod's volume on this machine. */
   volumePath(pod: Pod, volume: Volume): string {
     return this.#surroundings.volumePath(pod, volume)
   }

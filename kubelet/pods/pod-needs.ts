@@ -2,7 +2,6 @@ import type { Container } from '../../shared/api/types.ts'
 import type { KillCause } from '../ending/grace-period.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
 
-/** Says what a pod needs next. */
 export interface PodActions {
   /** All containers and the sandbox go; then, if `createSandbox`, the pod restarts. */
   killPod: boolean

@@ -7,7 +7,6 @@ import { type Informer, startInformer } from '../../shared/client/informer.ts'
 import { pods } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 
-/** Handles the changes of pod objects. */
 export interface PodHandler {
   onAdd(pod: Pod): void
   /** The spec, its labels, annotations or its deletion changed. */

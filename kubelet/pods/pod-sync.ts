@@ -57,7 +57,6 @@ const RELIST_MS = 1_000
 
 const againNow = new StartFailure({ reason: '', message: '', retryAtMs: 0 })
 
-/** Holds the results of the starts of one sync. */
 interface Starts {
   failures: StartFailure[]
   /** The last one first. */

@@ -5,7 +5,6 @@ export type AddressSpan = readonly [first: number, last: number]
 
 const LAST = 2 ** 32 - 1
 
-/** Holds every address. */
 export const everywhere: readonly AddressSpan[] = [[0, LAST]]
 
 /** True if these are all addresses. */

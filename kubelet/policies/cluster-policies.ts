@@ -46,7 +46,6 @@ export class ClusterPolicies {
     return [...this.#policies.list()]
   }
 
-  /** Returns the pod of a network of this node, as the API has it. */
   pod({ namespace, name, podUid }: NetworkedPod): Pod | undefined {
     const found = this.#peers?.pods.get({ namespace, name })
     const { uid, annotations } = found?.metadata ?? {}
@@ -114,7 +113,6 @@ function trimmed({ metadata, spec, status }: Pod): Pod {
   } as Pod
 }
 
-/** Returns what policies ask of a pod that has this address. */
 export const factsOf = ({ metadata, spec }: Pod, ip: string): PodFacts => ({
   namespace: metadata.namespace ?? '',
   labels: metadata.labels,

@@ -19,7 +19,6 @@ export interface PodFacts {
 export interface ClusterFacts {
   policies: readonly NetworkPolicy[]
   pods: readonly PodFacts[]
-  /** Returns the labels of a namespace. */
   namespace(name: string): Labels
   /** True for the addresses of pods whose traffic is ruled here. */
   isOwn(ip: string): boolean

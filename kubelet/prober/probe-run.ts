@@ -1,7 +1,6 @@
 import type { Container, Pod, Probe } from '../../shared/api/types.ts'
 import type { ProbeType } from '../pod/probe-types.ts'
 
-/** Describes one run of a probe. */
 export interface ProbeRun {
   pod: Pod
   container: Container

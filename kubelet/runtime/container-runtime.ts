@@ -127,7 +127,6 @@ export interface MemoryFolders {
  */
 export type PodAddressing = 'loopback' | 'host' | (string & {})
 
-/** Describes a port at the address of a pod. */
 export interface PodSocket {
   ip: string
   port: number
@@ -449,7 +448,6 @@ export interface StreamedExecOptions {
   stdin: boolean
   /** On a terminal of its own, of which there is but one output. */
   tty: boolean
-  /** The first size of the terminal, if it is known. */
   size?: TerminalSize
 }
 /**

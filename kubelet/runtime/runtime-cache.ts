@@ -1,7 +1,6 @@
 import type { ContainerRecord, ContainerRuntime, Sandbox } from './container-runtime.ts'
 import { emptyRuntimePod, type RuntimePod } from './runtime-pod.ts'
 
-/** Reads the runtime's records by pod. */
 export interface RuntimeCache {
   /** Reads the pod's records as they are now. */
   pod(podUid: string): Promise<RuntimePod>

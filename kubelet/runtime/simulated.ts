@@ -348,7 +348,6 @@ const streams = (output: string, stdin: boolean): Pick<ProcessStreams, 'stdin' |
   ...(stdin && { stdin: new Writable({ write: (_chunk, _encoding, done) => done() }) }),
 })
 
-/** Assigns the addresses of a range from the first one on. */
 const counted = (cidr: string): PodAddresses => new PodAddresses(new AddressRange(cidr), -1)
 
 /** Node keeps random bytes for UUIDs: the system is not asked for each. */

@@ -76,5 +76,4 @@ export class ClusterServices {
   }
 }
 
-/** Returns the name of the Service to which a slice belongs. */
 export const serviceOf = ({ metadata }: EndpointSlice): string => metadata.labels?.[SERVICE_LABEL] ?? ''

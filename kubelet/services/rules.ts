@@ -88,7 +88,6 @@ export function rulesOf({ ports, place, machine, range, gone = [] }: RulesInput,
   return { text: lines.map((line) => `${line}\n`).join(''), chains, sets }
 }
 
-/** Returns the addresses at which node ports are served. */
 export const nodeAddresses = ({ place, machine }: Pick<RulesInput, 'place' | 'machine'>): string[] => [
   ...new Set([place.node, place.machine, ...machine]),
 ]

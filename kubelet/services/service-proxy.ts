@@ -62,7 +62,6 @@ export class ServiceProxy implements Served {
   #applied: ServicePort[] = []
   #before: RuleNames | undefined
   #last = ''
-  /** The kernel has taken rules of this proxy. */
   #hasRules = false
   #noRulesUntilMs = 0
   #hasSctp: boolean | undefined

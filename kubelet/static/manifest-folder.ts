@@ -11,7 +11,6 @@ export interface ManifestFolderOptions {
   folder: string
   nodeName: string
   clock: Clock
-  /** All pods that the folder wants now. */
   onPods(pods: Pod[]): void
   onError(error: unknown, file: string): void
 }

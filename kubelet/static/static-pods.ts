@@ -21,7 +21,6 @@ export class StaticPods implements PodHandler {
   readonly #wanted = new Map<string, Pod>()
   /** Pods that run, or are still ending, by name. */
   readonly #present = new Map<string, Pod>()
-  /** The mirror pods that the API has, by name. */
   readonly #mirrored = new Map<string, Pod>()
   #isRead = false
 
@@ -59,7 +58,6 @@ export class StaticPods implements PodHandler {
     if (mirror) this.#tidy(mirror)
   }
 
-  /** Returns the static pod that a mirror pod stands for. */
   shownBy(mirror: Pod): Pod | undefined {
     return this.#present.get(nameOf(mirror))
   }

@@ -20,7 +20,6 @@ export interface ContainerStatusInput {
   resizes: Pick<ResizeView, 'actual' | 'allocated'>
   featureGates: FeatureGates
 }
-/** Holds the results of the probes of a running container. */
 export interface ProbeResults {
   started(container: string, containerId: string): boolean
   ready(container: string, containerId: string): boolean

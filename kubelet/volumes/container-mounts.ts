@@ -9,7 +9,6 @@ export interface ContainerMountsOptions {
   /** The container's, for `subPathExpr`. */
   env: Record<string, string>
   volumePath(pod: Pod, volume: Volume): string
-  /** Maps volumes that are images to the folders with their files. */
   imageFolders: ReadonlyMap<string, string>
 }
 

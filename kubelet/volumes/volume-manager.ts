@@ -52,7 +52,6 @@ export class VolumeManager {
   readonly #budget = new PayloadBudget()
   /** Maps each volume to the time of its last setup. */
   readonly #standing = new Map<string, number>()
-  /** The paths of volumes that are claims. */
   readonly #claimedPaths = new Map<string, string>()
 
   constructor(options: VolumeManagerOptions) {
@@ -82,7 +81,6 @@ export class VolumeManager {
     }
   }
 
-  /** Returns the path of a volume on this machine. */
   path(pod: Pod, volume: Volume): string {
     if (volume.hostPath) return placeOnNode(volume.hostPath.path, this.#options.nodeLogs)
     const claimed = this.#claimedPaths.get(`${pod.metadata.uid}/${volume.name}`)

@@ -77,7 +77,6 @@ export async function volumePayload(
 }
 
 interface Target {
-  /** Takes a file for the volume. */
   put(path: string, file: VolumeFile): void
   mode: number
   sources: VolumeSources

@@ -1,6 +1,5 @@
 import { httpDate } from './timestamp.ts'
 
-/** Holds the calendar date and time of a time zone. */
 export interface ZoneTime {
   year: number
   /** Counts from 1 to 12. */

@@ -7,7 +7,6 @@ export class Turns {
     this.#free = atOnce
   }
 
-  /** The number of callers that wait. */
   get waiting(): number {
     return this.#waiting.length
   }

@@ -47,7 +47,6 @@ export const featureGateTable = {
 } as const satisfies Record<string, FeatureGate>
 
 export type FeatureGateName = keyof typeof featureGateTable
-/** Says of each feature whether it is on. */
 export type FeatureGates = Readonly<Record<FeatureGateName, boolean>>
 
 export const featureGateNames = Object.keys(featureGateTable) as FeatureGateName[]

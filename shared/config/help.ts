@@ -14,7 +14,6 @@ export interface Program {
   notes?: readonly string[]
 }
 
-/** Returns the text that `--help` prints. */
 export function helpText({ name, purpose, usage, options, first = Object.keys(options), notes = [] }: Program): string {
   const rows = Object.entries(options).map(([key, { type, default: value, help, short }]) => ({
     isFirst: first.includes(key),

@@ -1,5 +1,4 @@
 export type EventType = 'Normal' | 'Warning'
-/** Names the object that an event is about. */
 export interface ObjectReference {
   kind: string
   apiVersion: string

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http'
 
 export interface BodyLimits {
   maxBytes: number
-  /** Returns the error for a body of more bytes. */
   tooLarge(): Error
   /** The error for a body that breaks off. */
   brokenOff(): Error

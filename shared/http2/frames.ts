@@ -24,7 +24,6 @@ export const uint32 = (value: number): number[] => [
   value & 0xff,
 ]
 
-/** Returns one entry of a SETTINGS frame. */
 export const setting = (name: number, value: number): number[] => [name >> 8, name, ...uint32(value)]
 
 export const goAway = (lastStreamId: number, code: ErrorCode = ErrorCode.noError): Buffer =>

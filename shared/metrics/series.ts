@@ -7,7 +7,6 @@ export interface SeriesOptions<Label extends string> {
 }
 type Values<Label extends string> = Readonly<Record<Label, string>>
 
-/** Series of one family by the values of their labels. */
 class Series<Label extends string, Value> {
   readonly #labels: readonly Label[]
   readonly #byKey = new Map<string, { labels: Values<Label>; value: Value }>()
@@ -50,7 +49,6 @@ export class Counters<Label extends string = never> {
     this.#series.of(labels, () => ({ count: 0 })).value.count++
   }
 
-  /** Forgets all series with these values. */
   delete(matches: Partial<Values<Label>>): void {
     this.#series.delete(matches)
   }

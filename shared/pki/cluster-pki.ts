@@ -11,7 +11,6 @@ import { type SigningKeySource, signingKeyIn } from './signing-key.ts'
 export interface ClusterPki {
   ca: KeyPair
   apiServer: KeyPair
-  /** Holds the certificate that the API server shows to a kubelet. */
   apiServerKubeletClient: KeyPair
   /** Signs the certificate by which servers of APIServices know the API server. */
   frontProxyCa: KeyPair
@@ -21,7 +20,6 @@ export interface ClusterPki {
   /** Holds the kubelet's certificate as a client of the API server; `kubeletServer` is its server certificate. */
   kubeletClient: KeyPair
   kubeletServer: KeyPair
-  /** Signs the tokens of service accounts. */
   serviceAccountKey: SigningKeySource
 }
 

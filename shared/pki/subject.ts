@@ -1,7 +1,6 @@
 import { dotted, type Element, elements } from './der-reader.ts'
 import { oids } from './identifiers.ts'
 
-/** Holds the subject of a certificate, or of a request for a certificate. */
 export interface Subject {
   /** The last of several common names: Go reads a subject this way, and all checks of a certificate must agree. */
   commonName: string

@@ -72,7 +72,6 @@ export function countedBy(name: string): GroupResource | undefined {
   return isOfPods ? { group: '', plural: 'pods' } : undefined
 }
 
-/** The names that objects of this resource count for. */
 export const namesCountedBy = (resource: GroupResource, names: readonly string[]): string[] =>
   names.filter((name) => {
     const found = countedBy(name)

@@ -147,7 +147,6 @@ export interface Row {
   note?: string
 }
 
-/** Returns the table row by row. */
 export const reasonRows = (): Row[] =>
   Object.entries(reasonTable).flatMap(([who, cells]) =>
     Object.entries<Cell>(cells).map(([situation, [told, note]]) => ({ who: who as Who, situation, told, note })),

@@ -9,7 +9,6 @@ const blockBytes = 64 * 1024
 /** Appends lines to a file. What is there stays, but for a last line that has no end. */
 export class RecordWriter {
   readonly #descriptor: number
-  /** Bytes that this writer has written. */
   bytes = 0
 
   /** Nothing has been written to the file. */
@@ -40,7 +39,6 @@ export class RecordWriter {
     this.lines(Buffer.from(`${JSON.stringify(line)}\n`))
   }
 
-  /** Writes whole lines. */
   lines(bytes: Uint8Array): void {
     for (let written = 0; written < bytes.length; )
       written += writeSync(this.#descriptor, bytes, written, bytes.length - written)

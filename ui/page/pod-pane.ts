@@ -20,7 +20,6 @@ export interface PodPaneProps {
   isLive: boolean
   /** Says why requests were lost, and what to change. */
   blame: string
-  /** Holds the actions on the pod. */
   actions: JSX.Element | null
   close(): void
   show(tab: 'One death' | 'Object'): void

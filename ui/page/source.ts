@@ -1,7 +1,6 @@
 import type { RecordLine } from '../../shared/record/format.ts'
 import { LineReader } from './lines.ts'
 
-/** Describes the state of the connection that the lines come from. */
 export interface SourceState {
   kind: 'connecting' | 'live' | 'ended' | 'lost' | 'signed-out'
   text: string

@@ -17,7 +17,6 @@ interface Props {
   onSelect(pod: PodStory): void
 }
 
-/** Shows the pods of the lanes as a table. */
 export function PodTable({ rows, onSelect }: Props): JSX.Element {
   const [count, setCount] = useState(page)
   const pods = rows.flatMap(({ pod, losses }) => (pod ? [{ pod, losses }] : []))

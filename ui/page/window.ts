@@ -9,7 +9,6 @@ export function zoomed({ fromMs, toMs }: TimeWindow, factor: number, share = 0.5
   return { fromMs: fixedMs - size * share, toMs: fixedMs + size * (1 - share) }
 }
 
-/** Moves the window by a share of its width. */
 export function panned({ fromMs, toMs }: TimeWindow, share: number): TimeWindow {
   const by = (toMs - fromMs) * share
   return { fromMs: fromMs + by, toMs: toMs + by }

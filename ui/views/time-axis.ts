@@ -46,7 +46,6 @@ export function durationTicks(scale: TimeScale, zeroMs: number): Tick[] {
     .filter(({ x }) => x < scale.right - 35)
 }
 
-/** Width of one label of the axis. */
 const labelRoom = 75
 
 /** Draws labels at `y`, and lines below them down to `bottom`. */

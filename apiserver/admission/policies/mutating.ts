@@ -34,7 +34,6 @@ interface Invocation {
   matched: ResourceDefinition
   params: KubeObject | null
 }
-/** Says why a policy refuses a request. */
 interface Refusal {
   policy: MutatingAdmissionPolicy
   binding?: MutatingAdmissionPolicyBinding

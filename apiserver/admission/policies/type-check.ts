@@ -10,7 +10,6 @@ export interface ExpressionWarning {
   fieldRef: string
   warning: string
 }
-/** Describes the parts of a policy that the check reads. */
 export interface CheckedPolicy {
   spec: {
     paramKind?: { apiVersion?: string; kind?: string }

@@ -34,7 +34,6 @@ export interface MatchCondition {
   expression: string
 }
 
-/** Holds a registered webhook with its parsed selectors. */
 export interface RegisteredWebhook extends Webhook {
   /** The ID is unique among all webhooks. */
   id: string

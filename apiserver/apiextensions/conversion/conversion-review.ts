@@ -7,7 +7,6 @@ const reviewGroup = 'apiextensions.k8s.io'
 
 export interface ConversionRequest {
   uid: string
-  /** Names the version of the review. */
   version: string
   desiredAPIVersion: string
   /** Holds the objects with kind and apiVersion. */

@@ -24,7 +24,6 @@ export function readClaims(token: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Returns whether the token was signed with this key. */
 export function isSignedBy({ publicKey: key }: SigningKey, token: string): boolean {
   const end = token.lastIndexOf('.')
   return verify(

@@ -16,7 +16,6 @@ export interface Authenticated {
   audiences: string[]
 }
 
-/** Makes the tokens of service accounts, and knows their bearers. */
 export interface ServiceAccountTokens {
   /** The URL under which the server tells how its tokens are checked; a token that names no audience is for it. */
   issuer(): string
@@ -39,7 +38,6 @@ export interface TokenOptions {
   audiences: readonly string[]
   seconds: number
   warnAfterSeconds?: number
-  /** Names the token. */
   jti?: string
 }
 

@@ -4,7 +4,6 @@ import type { Size } from './ranges.ts'
 
 /** Steps from a variable to a value: `self`, then names of fields, `@items`, `@keys`, `@values`. */
 export type Path = readonly string[]
-/** Holds an argument of a call. */
 export interface Operand {
   expr: Expr
   type: CelType

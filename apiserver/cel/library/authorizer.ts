@@ -28,7 +28,6 @@ export interface AccessAnswer {
   /** Says why there is no decision; undefined if there is one. */
   error?: string
 }
-/** Answers for one user. */
 export interface Subject {
   decide(question: AccessQuestion): AccessAnswer
   /** Returns the same for a service account. */

@@ -182,7 +182,6 @@ function readStrategicMergePatch(patch: unknown, { schema }: Source): ReadPatch 
 
 const mergePatch = 'application/merge-patch+json'
 const strategicPatch = 'application/strategic-merge-patch+json'
-/** Returns the beginning of a decoder's error. */
 const decoding = (type: string): string => (type === strategicPatch ? '' : 'error decoding patch: ')
 
 function assertObject(patch: unknown, type: string): void {

@@ -40,7 +40,6 @@ interface ReadOptions {
   warn(text: string): void
 }
 
-/** Reads the object of a create or update. */
 export async function readObject(
   definition: ResourceDefinition,
   { bytes, contentType }: RawBody,
@@ -67,7 +66,6 @@ function decoded(
   return found
 }
 
-/** An object that is to be created. */
 export interface NewObject {
   object: KubeObject
   /** Must be called when the object has its defaults. */

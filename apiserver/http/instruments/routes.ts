@@ -121,7 +121,6 @@ const answering =
     sendJson(exchange, { status: 200, json: JSON.stringify(answer) })
   }
 
-/** Operations of one path, as handlers of requests. */
 function handlesOf(api: ApiContext, path: string, methods: Readonly<Record<string, Operation>>): HandlesByMethod {
   const { shared } = api.instruments
   const handle =

@@ -41,14 +41,12 @@ interface State {
   movedMs: number
 }
 
-/** Questions of members. */
 type FromMember =
   | { type: 'hello'; movedMs: number }
   | { type: 'arrive'; request: ArrivedRequest; key: number }
   | { type: 'leave'; key: number; end: RequestEnd }
   | { type: 'follow'; isOn: boolean }
   | { type: 'operation'; path: string; method: string; query: string; params: Wanted['params']; body?: object }
-/** Questions of the holder. */
 type FromHolder =
   | ({ type: 'state' } & State)
   | { type: 'flush' }

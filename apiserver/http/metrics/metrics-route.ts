@@ -14,7 +14,6 @@ import type { RequestMetrics } from './request-metrics.ts'
 export interface MetricsSources {
   requests: RequestMetrics
   health: HealthMetrics
-  /** Lists further sources of metrics. */
   sources: readonly { families(): Family[] }[]
   registry: Registry
   clock: Clock

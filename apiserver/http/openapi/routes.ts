@@ -14,7 +14,6 @@ import { requestedDocument } from './requested.ts'
 import { openapiV2 } from './v2.ts'
 import { openapiV2Protobuf, openapiV2ProtobufType, takesOnlyProtobuf } from './v2-protobuf.ts'
 
-/** `/openapi/v2` and `/openapi/v3`. */
 export function openapiRoute(catalog: Catalog, aggregation: Aggregation, forward: Forward): PathRoutes {
   const documents = new OpenApiDocuments(catalog, aggregation, forward)
   return {

@@ -167,7 +167,6 @@ function explained(error: Error & { code?: string }, { name, file }: NamedPlugin
 const taken = (name: string, method: string, url: string): Error =>
   pluginError(name, `adds a route that exists already: ${method} ${url}`)
 
-/** Returns a route as the router compares it. */
 const routeKey = (method: string, url: string): string =>
   `${method} ${url.replace(/:[^/]+/g, ':').replace(/(.)\/$/, '$1')}`
 

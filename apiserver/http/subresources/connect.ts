@@ -43,7 +43,6 @@ function portsIn(query: Query): number[] {
 }
 
 interface Connection {
-  /** Returns the path of the kubelet. */
   path(pod: Pod, query: Query): string
   /** Returns the options that admission sees. */
   options(query: Query): { kind: string }

@@ -8,7 +8,6 @@ import type { Usage } from './usage-meter.ts'
 /** An object that a pod belongs to, directly or not. */
 export interface Owner {
   metadata: ObjectMeta
-  /** The number of running pods that belong to it. */
   runningPods: number
 }
 export interface PodSources {

@@ -10,7 +10,6 @@ export interface UserInfo {
   extra?: User['extra']
 }
 
-/** A user as reviews show it. */
 export const userInfo = ({ name, uid, groups, extra }: User): UserInfo => ({
   username: name,
   ...(uid && { uid }),

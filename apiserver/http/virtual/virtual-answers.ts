@@ -24,7 +24,6 @@ export function sendVirtualList(
   sendJson(exchange, { status: 200, json: JSON.stringify(body) }, negotiated)
 }
 
-/** Sends an object that is not stored. */
 export function sendVirtual(api: ApiContext, { exchange, definition }: ResourceExchange, object: KubeObject): void {
   const negotiated = negotiate(exchange.request.headers.accept, false)
   const stored = { value: JSON.stringify(object), revision: undefined }

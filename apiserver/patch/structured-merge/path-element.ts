@@ -5,7 +5,6 @@ import type { ListType, MapType } from './schema.ts'
 /** A path element is one step of a field path, as `fieldsV1` writes it: `f:name`, `k:{"name":"a"}`, `v:"x"`. */
 export type PathElement = string
 
-/** Returns whether text from a client is a path element. */
 export function isPathElement(text: string): boolean {
   const [form, value] = [text.slice(0, 2), text.slice(2)]
   if (form === 'f:') return true

@@ -5,7 +5,6 @@ import { toTime } from '../../../shared/clock/timestamp.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { finalizersFor } from './finalizers.ts'
 
-/** Says what a DELETE does to an object. */
 export type DeleteDecision =
   /**
    * The object is removed at once. `object` is its last state; if `written` is true, watchers see this state first, as

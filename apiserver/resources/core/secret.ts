@@ -65,13 +65,11 @@ const MAX_BYTES = 1_048_576
 const ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name'
 const REDACTED = '<secret contents redacted>'
 
-/** Keys that a secret of the type must have. */
 const requiredKeys = new Map([
   ['kubernetes.io/dockercfg', ['.dockercfg']],
   ['kubernetes.io/dockerconfigjson', ['.dockerconfigjson']],
   ['kubernetes.io/tls', ['tls.crt', 'tls.key']],
 ])
-/** Names the keys that hold JSON. */
 const jsonKeys = new Set(['.dockercfg', '.dockerconfigjson'])
 
 function validate({ metadata, type = '', data = {} }: Secret, errors: FieldErrors): void {

@@ -25,7 +25,6 @@ export const serviceaccount = resource<ServiceAccount>({
   example: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'builder' } },
 })
 
-/** Keeps the names of secrets alone. */
 function keepNamesOfSecrets(account: ServiceAccount): void {
   account.secrets = account.secrets?.map(({ name }) => (name ? { name } : {}))
 }

@@ -27,13 +27,11 @@ interface SecretReference {
   namespace?: string
 }
 interface Place {
-  /** Name of the volume. */
   volume: string
   path: string
   errors: FieldErrors
 }
 
-/** Validates the volume's source of that name. */
 export function validatePersistentSource(name: string, given: unknown, place: Place): void {
   const source = given as Source
   const rule = rules[name]

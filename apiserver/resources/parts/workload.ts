@@ -27,7 +27,6 @@ import {
   validatePodTemplate,
 } from './pod-template.ts'
 
-/** Holds the fields that the spec of every workload has. */
 export interface WorkloadSpec {
   selector?: LabelSelector
   template: PodTemplateSpec
@@ -126,7 +125,6 @@ export function podNameWarnings({ name }: ObjectMeta): string[] {
   ]
 }
 
-/** Returns whether the spec has changed. */
 export const specChanged = (object: { spec?: unknown }, old: { spec?: unknown }): boolean =>
   !deepEqual(object.spec, old.spec)
 /** Returns whether the spec or the annotations have changed: controllers read some of the annotations. */

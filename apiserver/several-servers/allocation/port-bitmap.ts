@@ -31,7 +31,6 @@ export class PortBitmap {
     for (let port = this.#first; port < this.#first + this.#bytes.length * 8; port++) if (this.has(port)) yield port
   }
 
-  /** Encodes the bitmap in base64. */
   toString(): string {
     return Buffer.from(this.#bytes).reverse().toString('base64')
   }

@@ -2,7 +2,6 @@ import type { StorageEvent } from '../engine.ts'
 import { encodeFrame, frameTypes } from './frames.ts'
 import { type ChangeHead, changeKinds } from './messages.ts'
 
-/** A value that a member has just sent. */
 interface Sent {
   value: string
   bytes: Buffer

@@ -13,11 +13,9 @@ interface Parts {
   changes: EncodedChanges
   clock: Clock
   onTrouble(line: string): void
-  /** Answers what the member asks. */
   answer(question: unknown): unknown
 }
 
-/** A write of the member that is under way. */
 interface Write {
   id: number
   value: string

@@ -81,7 +81,6 @@ class MemberStorage extends StateReads implements Storage {
   readonly #writes = new Map<number, Write>()
   readonly #dialogue: Dialogue
   #handlers: PeerHandlers | undefined
-  /** The only peer of a member. */
   readonly peers: Peers = {
     isHolder: false,
     ask: async (_holder, question, timeoutMs) => {

@@ -56,7 +56,6 @@ export function wordsOf(error: unknown, fence: Fence | undefined): ErrorWords {
   return { kind: (known?.[0] as keyof typeof kinds | undefined) ?? 'other', message }
 }
 
-/** Returns the error that these words are of. */
 export function errorOf({ kind, message, fence }: ErrorWords): Error {
   if (kind === 'fenced' && fence) return new FencedError(fence)
   return kind === 'fenced' || kind === 'other' ? new Error(message) : new kinds[kind](message)

@@ -6,7 +6,6 @@ import type { RecordedLoad } from '../../../shared/record/format.ts'
 import type { LoadSummary } from '../load/load-summary.ts'
 import { WITNESS } from './witness.ts'
 
-/** Holds what was observed of one death. */
 export interface Observation {
   /** The kubelet's record; absent when it could not write one. */
   termination?: Termination

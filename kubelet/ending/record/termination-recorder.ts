@@ -20,7 +20,6 @@ import { idleVerdict } from './verdict.ts'
  * No kill waits for its record: records are written later, one after another, and beyond MAX_QUEUE they are dropped.
  */
 export interface TerminationRecorder {
-  /** Opens the journal of one kill. */
   killBegins(kill: ContainerKill): KillJournal
   /** Notes that a pod ends while none of its containers runs. An earlier kill or end of the pod wins. */
   endsIdle(request: IdleEnd): void

@@ -64,7 +64,6 @@ export class Repository {
     return this.#document(`manifests/${reference}`)
   }
 
-  /** Reads a configuration. */
   config(digest: Digest): Promise<Uint8Array> {
     return this.#document(`blobs/${digest}`)
   }

@@ -54,7 +54,6 @@ export class StoreFolders {
     return join(this.roots, createHash('sha256').update(layers.join(' ')).digest('hex'))
   }
 
-  /** Returns the folder of that tree, as containers mount it. */
   root(layers: readonly Digest[]): string {
     return layers.length === 1 ? filesOf(this.tree(layers)) : this.tree(layers)
   }

@@ -11,7 +11,6 @@ import { namedFiles } from './named-files.ts'
 /** Says what a container with an image would run, and if that can be executed. */
 export interface ImageMeaning {
   image: string
-  /** The entries that match the image. */
   entries: KnownEntry[]
   /** Holds the command with its arguments. */
   command: string[]

@@ -25,7 +25,6 @@ export interface Images {
   onChange(listener: () => void): void
 }
 
-/** Finds images that were loaded, with their files. */
 export interface LoadedImages {
   find(name: ImageName): ResolvedImage | undefined
   onChange(listener: () => void): void

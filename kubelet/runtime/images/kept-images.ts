@@ -8,7 +8,6 @@ import { createImages, type Images, type LoadedImages } from './images.ts'
 interface Changes {
   added: ImageEntry[]
   removed: string[]
-  /** The entries of the configuration at that time. */
   configured: ImageEntry[]
 }
 

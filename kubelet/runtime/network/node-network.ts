@@ -62,7 +62,6 @@ export interface NodeNetwork {
 /** Marks packets that end in the node's network, wherever they go. */
 export const TAKEN = 0x8000
 
-/** Names a pod that has a network of its own. */
 export interface NetworkedPod {
   namespace: string
   name: string

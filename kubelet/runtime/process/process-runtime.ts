@@ -71,7 +71,6 @@ export interface ProcessRuntimeOptions {
   /** The shim is our supervisor's child; otherwise we start one if none is there. */
   supervised: boolean
   capabilities: RuntimeCapabilities
-  /** Pods have a network of their own. */
   ownNetworks?: boolean
   /** Names the folder in which nodes of this machine find the networks of each other. */
   neighbours?: string

@@ -102,7 +102,6 @@ export class RecordStore {
   saveStopSignal(id: string, stopSignal: string): void {
     this.#add({ id, stopSignal })
   }
-  /** Removes the record of a sandbox or a container. */
   remove(id: string): void {
     this.#add({ removed: id })
   }

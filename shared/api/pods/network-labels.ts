@@ -4,7 +4,6 @@ export const NETWORK_LABEL = 'kubestage.dev/network'
 /** Labels a node with the kind of its tunnel to nodes of other machines. */
 export const TUNNEL_LABEL = 'kubestage.dev/pod-tunnel'
 
-/** Selects the nodes that have such a tunnel. */
 export const TUNNEL_SELECTOR = `${TUNNEL_LABEL}=vxlan`
 
 /** Labels it with the name of the link by which its machine reaches these networks, where it does. */

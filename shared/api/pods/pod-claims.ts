@@ -13,6 +13,5 @@ interface WithVolumes {
 export const claimNameOf = ({ metadata }: Pick<WithVolumes, 'metadata'>, volume: Volume): string | undefined =>
   volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral && `${metadata.name}-${volume.name}`)
 
-/** Returns the names of all claims of a pod. */
 export const claimNames = (pod: WithVolumes): string[] =>
   (pod.spec.volumes ?? []).flatMap((volume) => claimNameOf(pod, volume) ?? [])

@@ -1,4 +1,3 @@
-/** Resources whose use can be set. */
 export const settableResources = ['cpu', 'memory'] as const
 export type SetUsage = { readonly [resource in (typeof settableResources)[number]]?: string }
 

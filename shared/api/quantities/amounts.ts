@@ -9,7 +9,6 @@ type Requests = Record<string, string> | undefined
 export const amountsOf = (list: Requests): Amounts =>
   new Map(Object.entries(list ?? {}).map(([name, quantity]) => [name, quantityMilliValue(quantity)]))
 
-/** The fields of a pod that say what it asks for. */
 interface Asking {
   spec: Pick<PodSpec, 'overhead'> & {
     containers: Pick<Container, 'resources'>[]

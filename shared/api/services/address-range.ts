@@ -4,7 +4,6 @@
 export class AddressRange {
   /** With the network's address, as the kernel wants it: `10.244.1.128/25`. */
   readonly cidr: string
-  /** Counts the addresses. */
   readonly size: number
   /** Holds the length of the prefix. */
   readonly bits: number
@@ -36,10 +35,8 @@ export class AddressRange {
   }
 }
 
-/** Returns an IPv4 address as a number. */
 export const numberOf = (address: string): number =>
   address.split('.').reduce((number, part) => number * 256 + Number(part), 0)
 
-/** Returns the IPv4 address of a number. */
 export const textOf = (number: number): string =>
   [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.')

@@ -103,7 +103,6 @@ export const alreadyExists = (resource: GroupResource, name: string, prefix = ''
     details: details(resource, name),
   })
 
-/** The generated names were all taken. */
 export const generatedNameTaken = (resource: GroupResource, name: string, prefix = ''): StatusError =>
   new StatusError(
     {

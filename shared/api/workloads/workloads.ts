@@ -7,7 +7,6 @@ type WithTemplate<Model extends { spec?: unknown }, Spec = NonNullable<Model['sp
   'spec'
 > & { spec: Omit<Wire<Spec>, 'template'> & { template: PodTemplateSpec } }
 
-/** Describes an apps/v1 ReplicaSet. */
 export type ReplicaSet = WithTemplate<k8s.V1ReplicaSet>
 /** v1 ReplicationController: a ReplicaSet whose selector is a map. */
 export type ReplicationController = WithTemplate<k8s.V1ReplicationController>

@@ -29,7 +29,6 @@ export class Http2Outbox {
     this.#socket = socket
   }
 
-  /** Returns the initial window of a new stream. */
   get streamWindow(): number {
     return this.#streamWindow
   }

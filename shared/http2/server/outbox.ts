@@ -11,7 +11,6 @@ const maxControlFrames = 10_000
 const buffer = new FrameBuffer()
 
 export interface OutboxEvents {
-  /** The answer of a stream is complete. */
   complete(stream: ServerStream): void
   idle(): void
   /** The connection cannot go on. */

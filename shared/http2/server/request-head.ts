@@ -3,7 +3,6 @@ import type { HeaderDecoder } from '../hpack/header-decoder.ts'
 import { fieldOverhead, type HeaderField } from '../hpack/header-tables.ts'
 import { connectionFields } from '../protocol.ts'
 
-/** Holds the decoded HEADERS of a request. */
 export interface RequestHead {
   method: string
   path: string

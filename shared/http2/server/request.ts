@@ -79,7 +79,6 @@ export class Http2Request extends EventEmitter {
     if (this.#flowing) this.#deliver()
   }
 
-  /** The body is complete. */
   receiveEnd(): void {
     this.#state = 'complete'
     if (this.#flowing) this.#deliver()

@@ -49,7 +49,6 @@ export class Streams implements StreamOwner {
   readonly #open = new Map<number, ServerStream>()
   readonly #ownResets = new Set<number>()
   readonly #resets: TokenBucket
-  /** The number of streams that may be open at a time. */
   maxConcurrent: number
   #isFirstHead = true
   #initialWindow = defaultWindow
@@ -159,7 +158,6 @@ export class Streams implements StreamOwner {
     stream.request.receiveEnd()
   }
 
-  /** Handles a RST_STREAM of the client. */
   resetByClient(id: number): void {
     this.assertNotIdle(id)
     const stream = this.#open.get(id)

@@ -16,11 +16,9 @@ export interface Row {
   pod?: PodStory
   /** Requests that the pod lost. */
   losses?: readonly LossRun[]
-  /** Holds the node of the pod. */
   node?: NodeStory
 }
 
-/** Estimated width of a letter in a label. */
 export const labelLetter = 7
 export const rowHeight = 22
 export const barHeight = 12

@@ -39,7 +39,6 @@ export function serviceWarnings({ metadata, spec = {} }: Service): string[] {
   ]
 }
 
-/** Returns the warnings for a write of the Service's status. */
 export const statusWarnings = ({ status }: Service): string[] =>
   (status?.loadBalancer?.ingress ?? []).flatMap(({ ip = '' }, index) =>
     addressWarnings(ip, `status.loadBalancer.ingress[${index}]`),

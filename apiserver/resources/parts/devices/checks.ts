@@ -5,7 +5,6 @@ import { cIdentifier, dns1123Label, dns1123Subdomain, qualifiedName } from '../.
 import { validateDriverName } from '../driver-name.ts'
 import { reject } from '../messages.ts'
 
-/** Checks one item at its path. */
 export type Check<T> = (item: T, path: string) => void
 
 interface ListRule<T> {

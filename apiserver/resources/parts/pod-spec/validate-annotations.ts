@@ -1,4 +1,3 @@
-/** Annotations with a meaning for pods. */
 import type { ObjectMeta, PodSpec } from '../../../../shared/api/types.ts'
 import { forbidden, invalid } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
@@ -11,7 +10,6 @@ const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost'
 const seccompProfile = /^(?:unconfined|runtime\/default|docker\/default|localhost\/(?!\/)(?!.*(?:^|\/)\.\.(?:\/|$)).+)$/
 const appArmorProfile = /^(?:|unconfined|runtime\/default|localhost\/.+)$/
 
-/** Returns whether any annotation's key begins with `prefix`. */
 export function hasPrefix(annotations: ObjectMeta['annotations'], prefix: string): boolean {
   for (const key in annotations) if (key.startsWith(prefix)) return true
   return false

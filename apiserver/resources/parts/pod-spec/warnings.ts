@@ -73,7 +73,6 @@ function addressesWarnings({ dnsConfig, hostAliases = [] }: PodSpec, path: strin
   ]
 }
 
-/** Returns the warnings for a write of the pod's status. */
 export const statusWarnings = ({ status }: Pod): string[] =>
   (['podIPs', 'hostIPs'] as const).flatMap((list) =>
     (status?.[list] ?? []).flatMap(({ ip = '' }, index) => addressWarnings(ip, `status.${list}[${index}].ip`)),

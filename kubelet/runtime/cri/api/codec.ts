@@ -8,7 +8,6 @@ type Plain = Record<string, unknown>
 /** No message of the table is nested deeper. */
 const maxDepth = 20
 
-/** Encodes and decodes the messages of a table. */
 export class Codec {
   readonly #table: MessageTable
   readonly #byNumber = new Map<string, Map<number, [field: string, type: string]>>()

@@ -28,7 +28,6 @@ export class PodRecords {
   /** Maps containers to their records, with the state in the CRI's words. */
   readonly #containers = new Map<string, { state: number; record: ContainerRecord | undefined }>()
   readonly #sandboxes = new Map<string, Sandbox>()
-  /** Maps containers to what was told of them. */
   readonly #told = new Map<string, ContainerRecord['state']>()
   /** Containers that a reboot has ended. */
   readonly #lost = new Set<string>()

@@ -61,7 +61,6 @@ export const exitedRecord = (record: ContainerRecord, { code, atMs, reason }: Ex
   ...(reason && { reason }),
 })
 
-/** Returns the record of a container that could not be started. */
 export const failedRecord = (stored: StoredContainer, message: string): ContainerRecord => ({
   ...exitedRecord(runningRecord(stored, { pid: 0, atMs: 0 }), { code: exitStart, atMs: stored.createdAtMs }),
   reason: 'StartError',

@@ -46,9 +46,7 @@ export class Sandboxes {
     nodeIP: string
     /** Containers can share a PID namespace. */
     shares: boolean
-    /** Gives pods a network of their own. */
     networks?: PodNetworks
-    /** Gives pods users of their own. */
     users?: PodUsers
     shim: () => ShimConnection
   }) {

@@ -17,7 +17,6 @@ import { openInput } from '../streams/input-pipe.ts'
 import { OutputStream } from '../streams/output-stream.ts'
 import { readPipe } from '../streams/pipe-reader.ts'
 
-/** Describes the launch of a command in a container. */
 export type CommandLaunch = Launch & { containerId: string }
 
 interface Exec {

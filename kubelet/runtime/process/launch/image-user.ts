@@ -47,7 +47,6 @@ function accountsOf(root: ImageRoot): Accounts {
 
 const numeric = (text: string): number | undefined => (/^\d{1,10}$/.test(text) ? Number(text) : undefined)
 
-/** The lines of a file of the image, each in its fields. */
 function fieldsOf(folder: string, file: string): string[][] {
   try {
     const text = readFileSync(

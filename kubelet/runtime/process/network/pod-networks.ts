@@ -92,7 +92,6 @@ export class PodNetworks implements NodeNetwork {
     return [range.at(0), machineAddress(range)]
   }
 
-  /** Makes the network of a pod. */
   async add(sandbox: Sandbox): Promise<void> {
     const { id, ip, sysctls = [] } = sandbox
     const range = this.#range
@@ -107,7 +106,6 @@ export class PodNetworks implements NodeNetwork {
     await this.#hostPorts.open(sandbox)
   }
 
-  /** Knows a pod that has a network. */
   keep(sandbox: Sandbox): void {
     this.pods.set(sandbox.ip, sandbox)
     this.#hostPorts.open(sandbox).catch((error: Error) => {

@@ -39,7 +39,6 @@ export interface ShimRun {
   separateErrors: boolean
   /** If true, the process has a terminal, which the shim holds: the pipes carry what is typed and shown there. */
   onTerminal?: boolean
-  /** Holds the flags of new namespaces. */
   namespaceFlags: number
   /** A process whose PID namespace it joins. */
   besidePid?: number

@@ -1,7 +1,6 @@
 /** Describes one step of `container.pl`: a name and its words. Steps are taken one after the other. */
 export type Step = [name: string, ...words: string[]]
 
-/** Names the flags of mount(2). */
 export const flags = {
   readOnly: 0x1,
   noSuid: 0x2,
