@@ -1,13 +1,12 @@
 import type { Server } from 'node:https'
 import fastify, { type FastifyInstance } from 'fastify'
 import { withoutSchemas } from '../../shared/http/without-schemas.ts'
+import { authorize } from './access.ts'
 import type { KubeletAppOptions } from './app-options.ts'
-import { canonicalUrl } from './canonical-url.ts'
+import { canonicalUrl, rootOf } from './canonical-url.ts'
 import { createErrorHandler, createFrameworkErrorHandler } from './error-handler.ts'
-import { authorization } from './hooks/authorization.ts'
 import { lostNode } from './hooks/lost-node.ts'
 import { upgrades } from './hooks/upgrades.ts'
-import { knownMethod } from './known-method.ts'
 import { notFound } from './not-found.ts'
 import { debug } from './plugins/debug.ts'
 import { health } from './plugins/health.ts'
@@ -38,7 +37,7 @@ export async function buildKubeletApp(options: KubeletAppOptions, server: Server
   server.removeAllListeners('clientError')
   // Fastify reads no bodies: the only handler that wants one reads it itself.
   for (const method of app.supportedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
-  app.addHook('onRequest', authorization(options.reviews))
+  app.addHook('onRequest', ({ raw, url }) => authorize(raw, rootOf(url), options.reviews))
   app.addHook('onRequest', lostNode(options.node))
   app.addHook('onRequest', upgrades)
   app.setErrorHandler(createErrorHandler(options.log))
@@ -47,3 +46,13 @@ export async function buildKubeletApp(options: KubeletAppOptions, server: Server
   await app.ready()
   return app
 }
+
+/** No path has it. */
+const other = 'TRACE'
+const known = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
+
+/**
+ * All other methods are refused alike, so that each route is one for few methods: a kubelet's first request waits for
+ * them.
+ */
+const knownMethod = (method = 'GET'): string => (known.has(method) ? method : other)

@@ -1,8 +1,7 @@
-import { addQuantities } from '../../shared/api/quantities/quantity.ts'
+import { addLists, type ResourceList } from '../../shared/api/quantities/resource-list.ts'
 import type { Container } from '../../shared/api/types.ts'
 
 type Resources = NonNullable<Container['resources']>
-type Amounts = Record<string, string>
 
 /** Adds up the resources of a pod's containers. The sum has only resources that at least one container names. */
 export function sumOfResources(list: Resources[]): Resources {
@@ -11,13 +10,7 @@ export function sumOfResources(list: Resources[]): Resources {
   return { ...(limits && { limits }), ...(requests && { requests }) }
 }
 
-export function sumOf(list: (Amounts | undefined)[]): Amounts | undefined {
-  const sum: Amounts = {}
-  for (const amounts of list) {
-    for (const [name, amount] of Object.entries(amounts ?? {})) {
-      const before = sum[name]
-      sum[name] = before === undefined ? amount : addQuantities(before, amount)
-    }
-  }
+export function sumOf(lists: (ResourceList | undefined)[]): ResourceList | undefined {
+  const sum = addLists(...lists)
   return Object.keys(sum).length > 0 ? sum : undefined
 }

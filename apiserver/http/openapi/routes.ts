@@ -5,12 +5,12 @@ import { mergeSwagger } from '../../aggregation/openapi-document.ts'
 import type { RemoteApi } from '../../aggregation/remote-api.ts'
 import type { Catalog } from '../../registry/catalog.ts'
 import type { Forward } from '../aggregation/forward.ts'
+import { parseAccept } from '../encode/negotiation.ts'
 import { baseHeaders, sendAsIs, sendJson, sendNothing } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
 import { notFound } from '../resources/resource-routes.ts'
 import { endsWithSlash, type PathRoutes } from '../routing/paths.ts'
 import { documentHash, type OpenApiPart, openapiParts, openapiV3, openapiV3Index } from './documents.ts'
-import { requestedDocument } from './requested.ts'
 import { openapiV2 } from './v2.ts'
 import { openapiV2Protobuf, openapiV2ProtobufType, takesOnlyProtobuf } from './v2-protobuf.ts'
 
@@ -138,4 +138,14 @@ class OpenApiDocuments {
     this.#documents.set(name, made)
     return made
   }
+}
+
+const json = new Set(['*/*', 'application/*', 'application/json'])
+
+/** Documents are JSON; a client that accepts only other types gets a 406 without a body. */
+function requestedDocument(exchange: Exchange): boolean {
+  const { accept } = exchange.request.headers
+  if (!accept || parseAccept(accept).some(({ type }) => json.has(type))) return true
+  sendNothing(exchange, 406)
+  return false
 }

@@ -14,7 +14,6 @@ import { commonMethods } from '../routing/methods.ts'
 import { bindPod } from '../subresources/binding.ts'
 import { attachToPod, execInPod, portForwardToPod } from '../subresources/connect.ts'
 import { evictPod } from '../subresources/eviction.ts'
-import { finalizeNamespace } from '../subresources/finalize.ts'
 import { podLog } from '../subresources/log.ts'
 import { proxyToNode, proxyToPod, proxyToService } from '../subresources/proxy.ts'
 import { getScale, patchScale, updateScale } from '../subresources/scale.ts'
@@ -52,7 +51,8 @@ const special: Readonly<Record<string, Methods>> = {
   '/nodes/proxy': everyMethod(proxyToNode),
   '/pods/proxy': everyMethod(proxyToPod),
   '/services/proxy': everyMethod(proxyToService),
-  '/namespaces/finalize': { PUT: writing(finalizeNamespace) },
+  // Replaces spec.finalizers; the kind's strategy knows what that means.
+  '/namespaces/finalize': { PUT: writing(update) },
 }
 
 const scale: Methods = { GET: getScale, PUT: writing(updateScale), PATCH: writing(patchScale) }

@@ -1,7 +1,7 @@
 import type { FastifyPluginCallback } from 'fastify'
+import type { ContainerRuntime } from '../../runtime/container-runtime.ts'
 import type { KubeletAppOptions } from '../app-options.ts'
 import { sendJson } from '../respond.ts'
-import { runningPods } from '../running-pods.ts'
 import { withAllBelow } from './with-all-below.ts'
 
 /** `/pods` as the API shows them, `/runningpods` as the runtime does, and `/configz`. */
@@ -16,4 +16,21 @@ export const pods: FastifyPluginCallback<KubeletAppOptions> = (app, { runtime, c
   }
   if (configz) app.get('/configz', ({ socket }, reply) => sendJson(reply, configz(socket.localPort ?? 0)))
   done()
+}
+
+/** Returns the running pods as a PodList with few fields. Only the runtime is asked. */
+async function runningPods(runtime: ContainerRuntime): Promise<object> {
+  const { sandboxes, containers } = await runtime.list()
+  const items = sandboxes
+    .map(({ id, name, namespace, podUid }) => ({
+      metadata: { name, namespace, uid: podUid },
+      spec: {
+        containers: containers
+          .filter(({ sandboxId, state }) => sandboxId === id && state === 'running')
+          .map(({ name, image }) => ({ name, image, resources: {} })),
+      },
+      status: {},
+    }))
+    .filter(({ spec }) => spec.containers.length > 0)
+  return { kind: 'PodList', apiVersion: 'v1', metadata: {}, items }
 }

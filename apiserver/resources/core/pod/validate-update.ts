@@ -10,7 +10,6 @@ import { dns1123Subdomain, qualifiedName } from '../../../validation/names.ts'
 import { diffValues } from '../../../validation/unified-diff.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
 import { between, MAX_INT32, reject, validateAddress } from '../../parts/messages.ts'
-import { byName } from '../../parts/pod-spec/by-name.ts'
 import { validateAnnotationUpdates, validatePodAnnotations } from '../../parts/pod-spec/validate-annotations.ts'
 import { validatePodOnly, validatePodSpec } from '../../parts/pod-spec/validate-spec.ts'
 import { validateTolerations } from '../../parts/tolerations.ts'
@@ -283,3 +282,7 @@ export function validateEphemeralUpdate(pod: Pod, old: Pod, errors: FieldErrors)
     }
   }
 }
+
+/** Items by name; of several with one name the first. A patch may have made a list null. */
+const byName = <T extends { name: string }>(items: readonly T[] | null | undefined): Map<string, T> =>
+  new Map((items ?? []).toReversed().map((item) => [item.name, item]))

@@ -12,7 +12,7 @@ import {
 import { deepEqual } from '../../values/deep-equal.ts'
 
 /** The kind that binds a role to subjects, in one namespace or everywhere; which role is bound cannot be changed. */
-export const bindingKind = (namespaced: boolean) => {
+const bindingKind = (namespaced: boolean) => {
   const kind = namespaced ? 'RoleBinding' : 'ClusterRoleBinding'
   return resource<BindingObject>({
     group: RBAC_GROUP,
@@ -57,3 +57,6 @@ export const bindingKind = (namespaced: boolean) => {
     },
   })
 }
+
+export const rolebinding = bindingKind(true)
+export const clusterrolebinding = bindingKind(false)

@@ -1,3 +1,0 @@
-import { bindingKind } from '../parts/rbac-binding.ts'
-
-export const rolebinding = bindingKind(true)
