@@ -1,3 +1,4 @@
+import { apiVersionOf } from '../../shared/api/api-version.ts'
 import type { ServiceHolding } from '../../shared/api/services/service-holding.ts'
 import type { TerminationRequest } from '../../shared/api/termination.ts'
 import type { DeleteOptions, KubeObject, ObjectMeta } from '../../shared/api/types.ts'
@@ -144,11 +145,25 @@ export interface Stored {
   metadata: ObjectMeta
 }
 
-/**
- * A definition written in terms of its own type, as the registry takes it: what is decoded by `schema` is of that type.
- */
-export const resource = <T extends Stored>(definition: ResourceDefinition<T>): ResourceDefinition =>
-  definition as unknown as ResourceDefinition
+/** Describes a built-in kind in terms of its own type, without what follows from its group, version and kind. */
+export interface BuiltInKind<T extends Stored>
+  extends Omit<ResourceDefinition<T>, 'version' | 'singular' | 'namespaced' | 'schema' | 'strategy' | 'example'>,
+    Partial<Pick<ResourceDefinition<T>, 'version' | 'singular' | 'namespaced' | 'schema' | 'strategy'>> {
+  example: Omit<T, 'apiVersion' | 'kind'>
+}
+/** Returns the definition of a built-in kind. Default: a cluster-wide kind of v1 with the schema of Kubernetes' API. */
+export function resource<T extends Stored>({ version = 'v1', ...written }: BuiltInKind<T>): ResourceDefinition {
+  const { group, kind, example } = written
+  return {
+    namespaced: false,
+    singular: kind.toLowerCase(),
+    schema: `io.k8s.api.${group.split('.')[0] || 'core'}.${version}.${kind}`,
+    strategy: {},
+    ...written,
+    version,
+    example: { apiVersion: apiVersionOf({ group, version }), kind, ...example },
+  } as unknown as ResourceDefinition
+}
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch'
 

@@ -13,12 +13,9 @@ import { deepEqual } from '../../values/deep-equal.ts'
 
 export const customresourcedefinition = resource<CustomResourceDefinition>({
   group: 'apiextensions.k8s.io',
-  version: 'v1',
   storageVersion: 'v1beta1',
   kind: 'CustomResourceDefinition',
   plural: 'customresourcedefinitions',
-  singular: 'customresourcedefinition',
-  namespaced: false,
   shortNames: ['crd', 'crds'],
   categories: ['api-extensions'],
   schema: 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition',
@@ -52,8 +49,6 @@ export const customresourcedefinition = resource<CustomResourceDefinition>({
     generation: { changed: (object, old) => !deepEqual(object.spec, old.spec) },
   },
   example: {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
     metadata: { name: 'crontabs.stable.example.com' },
     spec: {
       group: 'stable.example.com',

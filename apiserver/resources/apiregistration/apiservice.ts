@@ -10,7 +10,7 @@ import { plain } from '../parts/plain.ts'
 /** An APIService says who serves a group version: this server, or the server behind a Service. */
 export const apiservice = plain<APIService>({
   group: 'apiregistration.k8s.io',
-  schemaPackage: 'io.k8s.kube-aggregator.pkg.apis.apiregistration',
+  schema: 'io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService',
   kind: 'APIService',
   plural: 'apiservices',
   categories: ['api-extensions'],

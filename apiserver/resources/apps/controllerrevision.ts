@@ -17,12 +17,9 @@ interface ControllerRevision {
 
 export const controllerrevision = resource<ControllerRevision>({
   group: 'apps',
-  version: 'v1',
   kind: 'ControllerRevision',
   plural: 'controllerrevisions',
-  singular: 'controllerrevision',
   namespaced: true,
-  schema: 'io.k8s.api.apps.v1.ControllerRevision',
   columns: [
     nameColumn,
     column('Controller', 'Whose revision it is.'),
@@ -43,8 +40,6 @@ export const controllerrevision = resource<ControllerRevision>({
     },
   },
   example: {
-    apiVersion: 'apps/v1',
-    kind: 'ControllerRevision',
     metadata: { name: 'web-1' },
     data: { spec: {} },
     revision: 1,

@@ -45,14 +45,11 @@ const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation'
 
 export const daemonset = resource<DaemonSet>({
   group: 'apps',
-  version: 'v1',
   kind: 'DaemonSet',
   plural: 'daemonsets',
-  singular: 'daemonset',
   namespaced: true,
   shortNames: ['ds'],
   categories: ['all'],
-  schema: 'io.k8s.api.apps.v1.DaemonSet',
   columns: [
     nameColumn,
     counted('Desired', 'Nodes that should run the pod.'),
@@ -95,8 +92,6 @@ export const daemonset = resource<DaemonSet>({
     },
   },
   example: {
-    apiVersion: 'apps/v1',
-    kind: 'DaemonSet',
     metadata: { name: 'agent' },
     spec: examplePods('agent'),
   },

@@ -39,14 +39,11 @@ const strategy = workloadStrategy<Deployment>({
 
 export const deployment = resource<Deployment>({
   group: 'apps',
-  version: 'v1',
   kind: 'Deployment',
   plural: 'deployments',
-  singular: 'deployment',
   namespaced: true,
   shortNames: ['deploy'],
   categories: ['all'],
-  schema: 'io.k8s.api.apps.v1.Deployment',
   columns: [
     nameColumn,
     column('Ready', 'Ready pods of those wanted.'),
@@ -74,8 +71,6 @@ export const deployment = resource<Deployment>({
     generation: { changed: specOrAnnotationsChanged },
   },
   example: {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
     metadata: { name: 'web' },
     spec: { replicas: 2, ...examplePods('web') },
   },

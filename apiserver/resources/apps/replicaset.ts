@@ -27,14 +27,11 @@ interface ReplicaSet extends Workload {
 
 export const replicaset = resource<ReplicaSet>({
   group: 'apps',
-  version: 'v1',
   kind: 'ReplicaSet',
   plural: 'replicasets',
-  singular: 'replicaset',
   namespaced: true,
   shortNames: ['rs'],
   categories: ['all'],
-  schema: 'io.k8s.api.apps.v1.ReplicaSet',
   columns: [nameColumn, ...replicaColumns, ...templateColumns],
   cells: (object, nowMs) => [object.metadata.name, ...replicaCells(object, nowMs), ...templateCells(object.spec)],
   subresources: { status: true, scale: true },
@@ -50,8 +47,6 @@ export const replicaset = resource<ReplicaSet>({
     validateStatus: ({ status = {} }, _old, errors) => validateReplicaStatus(status, errors),
   }),
   example: {
-    apiVersion: 'apps/v1',
-    kind: 'ReplicaSet',
     metadata: { name: 'web' },
     spec: { replicas: 2, ...examplePods('web') },
   },

@@ -35,14 +35,11 @@ interface StatefulSet extends Workload {
 
 export const statefulset = resource<StatefulSet>({
   group: 'apps',
-  version: 'v1',
   kind: 'StatefulSet',
   plural: 'statefulsets',
-  singular: 'statefulset',
   namespaced: true,
   shortNames: ['sts'],
   categories: ['all'],
-  schema: 'io.k8s.api.apps.v1.StatefulSet',
   columns: [nameColumn, column('Ready', 'Ready pods of those wanted.'), ageColumn, ...containerColumns],
   cells: ({ metadata, spec, status }, nowMs) => [
     metadata.name,
@@ -64,8 +61,6 @@ export const statefulset = resource<StatefulSet>({
     warnings,
   }),
   example: {
-    apiVersion: 'apps/v1',
-    kind: 'StatefulSet',
     metadata: { name: 'db' },
     spec: { serviceName: 'db', replicas: 1, ...examplePods('db') },
   },

@@ -6,12 +6,9 @@ import type { FieldErrors } from '../../validation/field-errors.ts'
 
 export const lease = resource<Lease>({
   group: 'coordination.k8s.io',
-  version: 'v1',
   kind: 'Lease',
   plural: 'leases',
-  singular: 'lease',
   namespaced: true,
-  schema: 'io.k8s.api.coordination.v1.Lease',
   columns: [nameColumn, column('Holder', 'Who holds the lease.'), ageColumn],
   cells: ({ metadata, spec }, nowMs) => [
     metadata.name,
@@ -28,8 +25,6 @@ export const lease = resource<Lease>({
     allowCreateOnUpdate: true,
   },
   example: {
-    apiVersion: 'coordination.k8s.io/v1',
-    kind: 'Lease',
     metadata: { name: 'leader' },
     spec: { holderIdentity: 'a', leaseDurationSeconds: 15 },
   },

@@ -6,18 +6,12 @@ import { type ResourceDefinition, resource } from '../../kind/resource-definitio
  */
 export const binding: ResourceDefinition = resource<Binding>({
   group: '',
-  version: 'v1',
   kind: 'Binding',
   plural: 'bindings',
-  singular: 'binding',
   namespaced: true,
-  schema: 'io.k8s.api.core.v1.Binding',
   verbs: ['create'],
   virtual: true,
-  strategy: {},
   example: {
-    apiVersion: 'v1',
-    kind: 'Binding',
     metadata: { name: 'web' },
     target: { kind: 'Node', name: 'node-1' },
   },

@@ -7,13 +7,9 @@ const words: Readonly<Record<string, string>> = { True: 'Healthy', False: 'Unhea
 
 export const componentstatus = resource<WithMeta<V1ComponentStatus>>({
   group: '',
-  version: 'v1',
   kind: 'ComponentStatus',
   plural: 'componentstatuses',
-  singular: 'componentstatus',
-  namespaced: false,
   shortNames: ['cs'],
-  schema: 'io.k8s.api.core.v1.ComponentStatus',
   verbs: ['get', 'list'],
   virtual: true,
   deprecationWarning: 'v1 ComponentStatus is deprecated in v1.19+',
@@ -27,10 +23,7 @@ export const componentstatus = resource<WithMeta<V1ComponentStatus>>({
     const health = conditions?.find(({ type }) => type === 'Healthy')
     return [metadata.name, words[health?.status ?? ''] ?? 'Unknown', health?.message ?? '', health?.error ?? '']
   },
-  strategy: {},
   example: {
-    apiVersion: 'v1',
-    kind: 'ComponentStatus',
     metadata: { name: 'etcd-0' },
     conditions: [{ type: 'Healthy', status: 'True', message: 'ok' }],
   },

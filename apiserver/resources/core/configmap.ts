@@ -8,13 +8,10 @@ import { deepEqual } from '../../values/deep-equal.ts'
 
 export const configmap = resource<ConfigMap>({
   group: '',
-  version: 'v1',
   kind: 'ConfigMap',
   plural: 'configmaps',
-  singular: 'configmap',
   namespaced: true,
   shortNames: ['cm'],
-  schema: 'io.k8s.api.core.v1.ConfigMap',
   columns: [nameColumn, column('Data', 'Number of keys in data and binaryData.'), ageColumn],
   cells: ({ metadata, data, binaryData }, nowMs) => [
     metadata.name,
@@ -33,7 +30,7 @@ export const configmap = resource<ConfigMap>({
       validate(configMap, errors)
     },
   },
-  example: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings' }, data: { colour: 'green' } },
+  example: { metadata: { name: 'settings' }, data: { colour: 'green' } },
 })
 
 const immutableField = (field: string) => forbidden(field, 'field is immutable when `immutable` is set')

@@ -20,7 +20,6 @@ const DEPRECATED = 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v
 export const endpoints = {
   ...plain<Endpoints>({
     group: '',
-    schemaPackage: 'io.k8s.api.core',
     kind: 'Endpoints',
     plural: 'endpoints',
     namespaced: true,

@@ -18,7 +18,6 @@ interface LimitRange {
 
 export const limitrange = plain<LimitRange>({
   group: '',
-  schemaPackage: 'io.k8s.api.core',
   kind: 'LimitRange',
   plural: 'limitranges',
   namespaced: true,

@@ -9,14 +9,10 @@ const NAME_LABEL = 'kubernetes.io/metadata.name'
 
 export const namespace = resource<Namespace>({
   group: '',
-  version: 'v1',
   kind: 'Namespace',
   plural: 'namespaces',
-  singular: 'namespace',
-  namespaced: false,
   shortNames: ['ns'],
   verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
-  schema: 'io.k8s.api.core.v1.Namespace',
   columns: [nameColumn, column('Status', 'Whether the namespace is active or terminating.'), ageColumn],
   cells: ({ metadata, status }, nowMs) => [metadata.name, status?.phase ?? '', age(metadata.creationTimestamp, nowMs)],
   selectableFields: { 'status.phase': ({ status }) => status?.phase ?? '' },
@@ -53,7 +49,7 @@ export const namespace = resource<Namespace>({
     },
     returnsDeletedObject: true,
   },
-  example: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team-a' } },
+  example: { metadata: { name: 'team-a' } },
 })
 
 function labelWithName({ metadata }: Namespace): void {

@@ -11,13 +11,9 @@ import { reject } from '../parts/messages.ts'
 
 export const node = resource<Node>({
   group: '',
-  version: 'v1',
   kind: 'Node',
   plural: 'nodes',
-  singular: 'node',
-  namespaced: false,
   shortNames: ['no'],
-  schema: 'io.k8s.api.core.v1.Node',
   columns: [
     nameColumn,
     column('Status', 'Whether the node takes pods.'),
@@ -55,7 +51,7 @@ export const node = resource<Node>({
     validate,
     validateUpdate,
   },
-  example: { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-a' } },
+  example: { metadata: { name: 'node-a' } },
 })
 
 const ROLE_PREFIX = 'node-role.kubernetes.io/'

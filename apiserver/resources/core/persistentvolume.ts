@@ -26,13 +26,9 @@ interface PersistentVolume {
 
 export const persistentvolume = resource<PersistentVolume>({
   group: '',
-  version: 'v1',
   kind: 'PersistentVolume',
   plural: 'persistentvolumes',
-  singular: 'persistentvolume',
-  namespaced: false,
   shortNames: ['pv'],
-  schema: 'io.k8s.api.core.v1.PersistentVolume',
   columns: [
     nameColumn,
     column('Capacity', 'Size of the volume.'),
@@ -92,8 +88,6 @@ export const persistentvolume = resource<PersistentVolume>({
     returnsDeletedObject: true,
   },
   example: {
-    apiVersion: 'v1',
-    kind: 'PersistentVolume',
     metadata: { name: 'disk-1' },
     spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/data' } },
   },

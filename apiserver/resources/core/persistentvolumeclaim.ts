@@ -25,13 +25,10 @@ const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class'
 
 export const persistentvolumeclaim = resource<Claim>({
   group: '',
-  version: 'v1',
   kind: 'PersistentVolumeClaim',
   plural: 'persistentvolumeclaims',
-  singular: 'persistentvolumeclaim',
   namespaced: true,
   shortNames: ['pvc'],
-  schema: 'io.k8s.api.core.v1.PersistentVolumeClaim',
   columns: [
     nameColumn,
     column('Status', 'Phase of the claim.'),
@@ -65,8 +62,6 @@ export const persistentvolumeclaim = resource<Claim>({
     returnsDeletedObject: true,
   },
   example: {
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
     metadata: { name: 'data' },
     spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
   },

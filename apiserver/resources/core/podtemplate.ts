@@ -16,12 +16,9 @@ import { isNewGeneration } from '../parts/workload.ts'
 
 export const podtemplate = resource<PodTemplate>({
   group: '',
-  version: 'v1',
   kind: 'PodTemplate',
   plural: 'podtemplates',
-  singular: 'podtemplate',
   namespaced: true,
-  schema: 'io.k8s.api.core.v1.PodTemplate',
   columns: [
     nameColumn,
     column('Containers', 'Names of each container in the template.'),
@@ -47,8 +44,6 @@ export const podtemplate = resource<PodTemplate>({
     returnsDeletedObject: true,
   },
   example: {
-    apiVersion: 'v1',
-    kind: 'PodTemplate',
     metadata: { name: 'web' },
     template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'web', image: 'busybox:1.37' }] } },
   },

@@ -27,14 +27,11 @@ interface ReplicationController {
 }
 export const replicationcontroller = resource<ReplicationController>({
   group: '',
-  version: 'v1',
   kind: 'ReplicationController',
   plural: 'replicationcontrollers',
-  singular: 'replicationcontroller',
   namespaced: true,
   shortNames: ['rc'],
   categories: ['all'],
-  schema: 'io.k8s.api.core.v1.ReplicationController',
   columns: [nameColumn, ...replicaColumns, ...templateColumns],
   cells: (object, nowMs) => [
     object.metadata.name,
@@ -62,8 +59,6 @@ export const replicationcontroller = resource<ReplicationController>({
     validateStatus: ({ status = {} }, _old, errors) => validateReplicaStatus(status, errors),
   }),
   example: {
-    apiVersion: 'v1',
-    kind: 'ReplicationController',
     metadata: { name: 'web' },
     spec: { replicas: 2, ...examplePods('web'), selector: { app: 'web' } },
   },

@@ -18,7 +18,6 @@ interface ResourceQuota {
 
 export const resourcequota = plain<ResourceQuota>({
   group: '',
-  schemaPackage: 'io.k8s.api.core',
   kind: 'ResourceQuota',
   plural: 'resourcequotas',
   namespaced: true,

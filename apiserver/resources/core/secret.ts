@@ -9,12 +9,9 @@ import { deepEqual } from '../../values/deep-equal.ts'
 
 export const secret = resource<Secret>({
   group: '',
-  version: 'v1',
   kind: 'Secret',
   plural: 'secrets',
-  singular: 'secret',
   namespaced: true,
-  schema: 'io.k8s.api.core.v1.Secret',
   columns: [
     nameColumn,
     column('Type', 'What kind of data the secret holds.'),
@@ -52,8 +49,6 @@ export const secret = resource<Secret>({
     warnings: ({ type, data }) => (type === 'kubernetes.io/tls' ? tlsWarnings(data ?? {}) : []),
   },
   example: {
-    apiVersion: 'v1',
-    kind: 'Secret',
     metadata: { name: 'token' },
     type: 'Opaque',
     stringData: { token: 'x' },

@@ -4,13 +4,10 @@ import { resource } from '../../kind/resource-definition.ts'
 
 export const serviceaccount = resource<ServiceAccount>({
   group: '',
-  version: 'v1',
   kind: 'ServiceAccount',
   plural: 'serviceaccounts',
-  singular: 'serviceaccount',
   namespaced: true,
   shortNames: ['sa'],
-  schema: 'io.k8s.api.core.v1.ServiceAccount',
   columns: [nameColumn, ageColumn],
   cells: ({ metadata }, nowMs) => [metadata.name, age(metadata.creationTimestamp, nowMs)],
   extraSubresources: [
@@ -22,7 +19,7 @@ export const serviceaccount = resource<ServiceAccount>({
     warnings: (account, old) => (isEnforced(account) && !(old && isEnforced(old)) ? [ENFORCEMENT] : []),
     returnsDeletedObject: true,
   },
-  example: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'builder' } },
+  example: { metadata: { name: 'builder' } },
 })
 
 function keepNamesOfSecrets(account: ServiceAccount): void {

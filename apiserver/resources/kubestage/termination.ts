@@ -9,10 +9,8 @@ const askerWidth = 18
 
 export const termination = resource<Termination>({
   group: 'kubestage.dev',
-  version: 'v1',
   kind: 'Termination',
   plural: 'terminations',
-  singular: 'termination',
   namespaced: true,
   outlivesNamespace: true,
   shortNames: ['term'],
@@ -54,8 +52,6 @@ export const termination = resource<Termination>({
     },
   },
   example: {
-    apiVersion: 'kubestage.dev/v1',
-    kind: 'Termination',
     metadata: { name: 'web.mi8jzgk0' },
     podName: 'web',
     podUID: '0a67c2f5-8a53-4ab3-a1c5-ea7ad3a0b8d1',

@@ -47,11 +47,8 @@ const nodes = resource<NodeMetrics>({
   ...common,
   ...names('NodeMetrics'),
   plural: 'nodes',
-  namespaced: false,
   cells: (metrics) => cells(metrics, [metrics.usage]),
   example: {
-    apiVersion: 'metrics.k8s.io/v1beta1',
-    kind: 'NodeMetrics',
     metadata: { name: 'node-1' },
     ...interval,
     usage: used,
@@ -68,8 +65,6 @@ const pods = resource<PodMetrics>({
       metrics.containers.map(({ usage }) => usage),
     ),
   example: {
-    apiVersion: 'metrics.k8s.io/v1beta1',
-    kind: 'PodMetrics',
     metadata: { name: 'web' },
     ...interval,
     containers: [{ name: 'web', usage: used }],

@@ -27,13 +27,10 @@ interface PodDisruptionBudget {
 
 export const poddisruptionbudget = resource<PodDisruptionBudget>({
   group: 'policy',
-  version: 'v1',
   kind: 'PodDisruptionBudget',
   plural: 'poddisruptionbudgets',
-  singular: 'poddisruptionbudget',
   namespaced: true,
   shortNames: ['pdb'],
-  schema: 'io.k8s.api.policy.v1.PodDisruptionBudget',
   columns: [
     nameColumn,
     column('Min Available', 'Pods that must stay available.'),
@@ -65,8 +62,6 @@ export const poddisruptionbudget = resource<PodDisruptionBudget>({
     allowUnconditionalUpdate: false,
   },
   example: {
-    apiVersion: 'policy/v1',
-    kind: 'PodDisruptionBudget',
     metadata: { name: 'web' },
     spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
   },

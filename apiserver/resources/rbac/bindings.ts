@@ -16,12 +16,9 @@ const bindingKind = (namespaced: boolean) => {
   const kind = namespaced ? 'RoleBinding' : 'ClusterRoleBinding'
   return resource<BindingObject>({
     group: RBAC_GROUP,
-    version: 'v1',
     kind,
     plural: `${kind.toLowerCase()}s`,
-    singular: kind.toLowerCase(),
     namespaced,
-    schema: `io.k8s.api.rbac.v1.${kind}`,
     columns: [
       nameColumn,
       column('Role', 'The role that is bound.'),
@@ -49,8 +46,6 @@ const bindingKind = (namespaced: boolean) => {
       allowCreateOnUpdate: true,
     },
     example: {
-      apiVersion: `${RBAC_GROUP}/v1`,
-      kind,
       metadata: { name: 'readers' },
       roleRef: { apiGroup: RBAC_GROUP, kind: namespaced ? 'Role' : 'ClusterRole', name: 'reader' },
       subjects: [{ kind: 'User', apiGroup: RBAC_GROUP, name: 'jane' }],

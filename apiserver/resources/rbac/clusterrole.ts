@@ -6,20 +6,14 @@ import { RBAC_GROUP, type RoleObject, rbacName, validateRules } from '../../vali
 
 export const clusterrole = resource<ClusterRoleObject>({
   group: RBAC_GROUP,
-  version: 'v1',
   kind: 'ClusterRole',
   plural: 'clusterroles',
-  singular: 'clusterrole',
-  namespaced: false,
-  schema: 'io.k8s.api.rbac.v1.ClusterRole',
   strategy: {
     validate,
     validateName: rbacName,
     allowCreateOnUpdate: true,
   },
   example: {
-    apiVersion: `${RBAC_GROUP}/v1`,
-    kind: 'ClusterRole',
     metadata: { name: 'reader' },
     rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }],
   },

@@ -23,14 +23,11 @@ interface CronJob {
 
 export const cronjob = resource<CronJob>({
   group: 'batch',
-  version: 'v1',
   kind: 'CronJob',
   plural: 'cronjobs',
-  singular: 'cronjob',
   namespaced: true,
   shortNames: ['cj'],
   categories: ['all'],
-  schema: 'io.k8s.api.batch.v1.CronJob',
   columns: [
     nameColumn,
     column('Schedule', 'When it runs.'),
@@ -82,8 +79,6 @@ export const cronjob = resource<CronJob>({
     generation: { changed: specChanged },
   },
   example: {
-    apiVersion: 'batch/v1',
-    kind: 'CronJob',
     metadata: { name: 'nightly' },
     spec: {
       schedule: '0 3 * * *',

@@ -20,13 +20,10 @@ import { validateJobStatus } from './validate-status.ts'
 
 export const job = resource<Job>({
   group: 'batch',
-  version: 'v1',
   kind: 'Job',
   plural: 'jobs',
-  singular: 'job',
   namespaced: true,
   categories: ['all'],
-  schema: 'io.k8s.api.batch.v1.Job',
   columns: [
     nameColumn,
     column('Status', 'How far the job is.'),
@@ -75,8 +72,6 @@ export const job = resource<Job>({
       propagationPolicy === undefined && orphanDependents === undefined ? [podsStay] : [],
   },
   example: {
-    apiVersion: 'batch/v1',
-    kind: 'Job',
     metadata: { name: 'once' },
     spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'once', image: 'busybox:1.37' }] } } },
   },

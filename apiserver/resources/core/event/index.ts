@@ -24,13 +24,10 @@ const columns = [
 
 export const event = resource<Event>({
   group: '',
-  version: 'v1',
   kind: 'Event',
   plural: 'events',
-  singular: 'event',
   namespaced: true,
   shortNames: ['ev'],
-  schema: 'io.k8s.api.core.v1.Event',
   columns,
   cells,
   selectableFields: {
@@ -54,8 +51,6 @@ export const event = resource<Event>({
     allowCreateOnUpdate: true,
   },
   example: {
-    apiVersion: 'v1',
-    kind: 'Event',
     metadata: { name: 'web.1' },
     involvedObject: { kind: 'Pod', name: 'web', namespace: 'default' },
     reason: 'Started',

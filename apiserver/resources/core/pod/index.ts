@@ -31,10 +31,8 @@ const schema = 'io.k8s.api.core.v1.Pod'
 
 export const pod = resource<Pod>({
   group: '',
-  version: 'v1',
   kind: 'Pod',
   plural: 'pods',
-  singular: 'pod',
   namespaced: true,
   shortNames: ['po'],
   categories: ['all'],
@@ -144,8 +142,6 @@ export const pod = resource<Pod>({
     returnsDeletedObject: true,
   },
   example: {
-    apiVersion: 'v1',
-    kind: 'Pod',
     metadata: { name: 'web' },
     spec: { containers: [{ name: 'web', image: 'busybox:1.37', command: ['sleep', '3600'] }] },
   },

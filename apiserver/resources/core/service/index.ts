@@ -14,14 +14,11 @@ const validateName = (name: string): string[] => dns1123Label(name)
 
 export const service = resource<Service>({
   group: '',
-  version: 'v1',
   kind: 'Service',
   plural: 'services',
-  singular: 'service',
   namespaced: true,
   shortNames: ['svc'],
   categories: ['all'],
-  schema: 'io.k8s.api.core.v1.Service',
   columns: [
     nameColumn,
     column('Type', 'How the service is reached.'),
@@ -89,8 +86,6 @@ export const service = resource<Service>({
     returnsDeletedObject: true,
   },
   example: {
-    apiVersion: 'v1',
-    kind: 'Service',
     metadata: { name: 'web' },
     spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
   },

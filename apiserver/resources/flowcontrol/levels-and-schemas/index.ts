@@ -9,11 +9,9 @@ import { validateLevel } from './validate-level.ts'
 import { validateFlowSchema } from './validate-schema.ts'
 
 const group = 'flowcontrol.apiserver.k8s.io'
-const schemaPackage = 'io.k8s.api.flowcontrol'
 
 const flowschema = plain<WithMeta<V1FlowSchema>>({
   group,
-  schemaPackage,
   kind: 'FlowSchema',
   plural: 'flowschemas',
   columns: [
@@ -49,7 +47,6 @@ const flowschema = plain<WithMeta<V1FlowSchema>>({
 })
 const prioritylevelconfiguration = plain<WithMeta<V1PriorityLevelConfiguration>>({
   group,
-  schemaPackage,
   kind: 'PriorityLevelConfiguration',
   plural: 'prioritylevelconfigurations',
   columns: [
