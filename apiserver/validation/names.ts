@@ -5,84 +5,77 @@ const regexHint = (examples: string[], pattern: string): string => {
   const example = `e.g. ${[first, ...others.map((other) => ` or ${other}`)].join(', ')}`
   return ` (${example}, regex used for validation is '${pattern}')`
 }
-
-const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
-const SUBDOMAIN = `${LABEL}(\\.${LABEL})*`
-const DNS_1035 = '[a-z]([-a-z0-9]*[a-z0-9])?'
-const UNDERSCORE_LABEL = '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?'
-const UNDERSCORE_SUBDOMAIN = `${UNDERSCORE_LABEL}(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*`
-const QUALIFIED = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'
-const CONFIG_KEY = '[-._a-zA-Z0-9]+'
-const ENV_NAME = '[-._a-zA-Z][-._a-zA-Z0-9]*'
-const HTTP_HEADER = '[-A-Za-z0-9]+'
-const HTTP_PATH = `[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+`
-const C_IDENTIFIER = '[A-Za-z_][A-Za-z0-9_]*'
-const CONDITION_REASON = '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?'
-
 const compiled = (pattern: string) => new RegExp(`^(?:${pattern})$`)
-const label = compiled(LABEL)
-const subdomain = compiled(SUBDOMAIN)
-const dns1035 = compiled(DNS_1035)
-const underscoreSubdomain = compiled(UNDERSCORE_SUBDOMAIN)
-const qualified = compiled(QUALIFIED)
-const labelValue = compiled(`(${QUALIFIED})?`)
-const configKey = compiled(CONFIG_KEY)
-const envName = compiled(ENV_NAME)
-const httpHeader = compiled(HTTP_HEADER)
-const httpPath = compiled(HTTP_PATH)
-const cIdentifierForm = compiled(C_IDENTIFIER)
-const conditionReasonForm = compiled(CONDITION_REASON)
-
 const maxLength = (max: number) => `must be no more than ${max} characters`
 const maxBytes = (max: number) => `must be no more than ${max} bytes`
 
-const LABEL_MESSAGE = `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character${regexHint(['my-name', '123-abc'], LABEL)}`
-const SUBDOMAIN_MESSAGE = `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character${regexHint(['example.com'], SUBDOMAIN)}`
+/** Returns the rule for texts of at most `max` characters that match the pattern. */
+function rule(
+  pattern: string,
+  words: string,
+  examples: string[],
+  { max = Number.POSITIVE_INFINITY, tooLong = maxLength(max) } = {},
+): (text: string) => string[] {
+  const form = compiled(pattern)
+  const message = words + regexHint(examples, pattern)
+  return (text) => {
+    const messages = text.length > max ? [tooLong] : []
+    if (!form.test(text)) messages.push(message)
+    return messages
+  }
+}
 
+const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
+const SUBDOMAIN = `${LABEL}(\\.${LABEL})*`
+const UNDERSCORE_LABEL = '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?'
+const QUALIFIED = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'
+const HTTP_PATH = `[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+`
+const subdomain = compiled(SUBDOMAIN)
+const qualified = compiled(QUALIFIED)
+const httpPath = compiled(HTTP_PATH)
+
+const anyLabel = rule(
+  LABEL,
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+  ['my-name', '123-abc'],
+)
 export const dns1123Label = (text: string): string[] => [
   ...(text.length > 63 ? [maxLength(63)] : []),
-  ...(label.test(text) ? [] : subdomain.test(text) ? ['must not contain dots'] : [LABEL_MESSAGE]),
+  ...anyLabel(text).map((message) => (subdomain.test(text) ? 'must not contain dots' : message)),
 ]
 
-export function dns1123Subdomain(text: string): string[] {
-  const messages = text.length > 253 ? [maxLength(253)] : []
-  if (!subdomain.test(text)) messages.push(SUBDOMAIN_MESSAGE)
-  return messages
-}
+export const dns1123Subdomain = rule(
+  SUBDOMAIN,
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+  ['example.com'],
+  { max: 253 },
+)
 
 /** Checks the name of a kind that declares its rule: what a name is generated from is not looked at then. */
 export const declaredName = (text: string, { prefix }: { prefix: boolean }): string[] =>
   prefix ? [] : dns1123Subdomain(text).map((message) => (message === maxLength(253) ? maxBytes(253) : message))
 
-export const dns1123SubdomainWithUnderscore = (text: string): string[] => [
-  ...(text.length > 253 ? [maxLength(253)] : []),
-  ...(underscoreSubdomain.test(text)
-    ? []
-    : [
-        `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character${regexHint(['example.com'], UNDERSCORE_SUBDOMAIN)}`,
-      ]),
-]
+export const dns1123SubdomainWithUnderscore = rule(
+  `${UNDERSCORE_LABEL}(\\.${UNDERSCORE_LABEL})*`,
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character",
+  ['example.com'],
+  { max: 253 },
+)
 
-const WILDCARD = `\\*\\.${SUBDOMAIN}`
-const wildcard = compiled(WILDCARD)
 /** `*.` and a subdomain. */
-export const wildcardSubdomain = (text: string): string[] => [
-  ...(text.length > 253 ? [maxLength(253)] : []),
-  ...(wildcard.test(text)
-    ? []
-    : [
-        `a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character${regexHint(['*.example.com'], WILDCARD)}`,
-      ]),
-]
+export const wildcardSubdomain = rule(
+  `\\*\\.${SUBDOMAIN}`,
+  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+  ['*.example.com'],
+  { max: 253 },
+)
 
-export const dns1035Label = (text: string): string[] => [
-  ...(text.length > 63 ? [maxLength(63)] : []),
-  ...(dns1035.test(text)
-    ? []
-    : [
-        `a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character${regexHint(['my-name', 'abc-123'], DNS_1035)}`,
-      ]),
-]
+export const dns1035Label = rule(
+  '[a-z]([-a-z0-9]*[a-z0-9])?',
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+  ['my-name', 'abc-123'],
+  { max: 63 },
+)
 
 const NAME_PART = `must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character${regexHint(['MyName', 'my.name', '123-abc'], QUALIFIED)}`
 
@@ -121,29 +114,27 @@ function qualifiedNameMessages(text: string): string[] {
   return messages
 }
 
-export const labelValueMessages = remembering((text) => [
-  ...(text.length > 63 ? [maxBytes(63)] : []),
-  ...(labelValue.test(text)
-    ? []
-    : [
-        `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character${regexHint(['MyValue', 'my_value', '12345'], `(${QUALIFIED})?`)}`,
-      ]),
-])
+export const labelValueMessages = remembering(
+  rule(
+    `(${QUALIFIED})?`,
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+    ['MyValue', 'my_value', '12345'],
+    { max: 63, tooLong: maxBytes(63) },
+  ),
+)
 
 export const pathSegmentName = (text: string): string[] => {
   if (text === '.' || text === '..') return [`may not be '${text}'`]
   return ['/', '%'].filter((character) => text.includes(character)).map((character) => `may not contain '${character}'`)
 }
 
-export const configMapKey = (text: string): string[] => [
-  ...(text.length > 253 ? [maxLength(253)] : []),
-  ...(configKey.test(text)
-    ? []
-    : [
-        `a valid config key must consist of alphanumeric characters, '-', '_' or '.'${regexHint(['key.name', 'KEY_NAME', 'key-name'], CONFIG_KEY)}`,
-      ]),
-  ...dotPath(text),
-]
+const configKey = rule(
+  '[-._a-zA-Z0-9]+',
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+  ['key.name', 'KEY_NAME', 'key-name'],
+  { max: 253 },
+)
+export const configMapKey = (text: string): string[] => [...configKey(text), ...dotPath(text)]
 
 const dotPath = (text: string): string[] => {
   if (text === '.') return ["must not be '.'"]
@@ -157,26 +148,24 @@ export const relaxedEnvVarName = (text: string): string[] =>
     ? []
     : ["a valid environment variable name must consist only of printable ASCII characters other than '='"]
 
-export const envVarName = (text: string): string[] => [
-  ...(envName.test(text)
-    ? []
-    : [
-        `a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit${regexHint(['my.env-name', 'MY_ENV.NAME', 'MyEnvName1'], ENV_NAME)}`,
-      ]),
-  ...dotPath(text),
-]
+const envName = rule(
+  '[-._a-zA-Z][-._a-zA-Z0-9]*',
+  "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit",
+  ['my.env-name', 'MY_ENV.NAME', 'MyEnvName1'],
+)
+export const envVarName = (text: string): string[] => [...envName(text), ...dotPath(text)]
 
-export const cIdentifier = (text: string): string[] =>
-  cIdentifierForm.test(text)
-    ? []
-    : [
-        `a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'${regexHint(['my_name', 'MY_NAME', 'MyName'], C_IDENTIFIER)}`,
-      ]
+export const cIdentifier = rule(
+  '[A-Za-z_][A-Za-z0-9_]*',
+  "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
+  ['my_name', 'MY_NAME', 'MyName'],
+)
 
-export const httpHeaderName = (text: string): string[] =>
-  httpHeader.test(text)
-    ? []
-    : [`a valid HTTP header must consist of alphanumeric characters or '-'${regexHint(['X-Header-Name'], HTTP_HEADER)}`]
+export const httpHeaderName = rule(
+  '[-A-Za-z0-9]+',
+  "a valid HTTP header must consist of alphanumeric characters or '-'",
+  ['X-Header-Name'],
+)
 
 export const portNumber = (port: number): string[] =>
   port >= 1 && port <= 65535 ? [] : ['must be between 1 and 65535, inclusive']
@@ -221,7 +210,8 @@ export function domainPrefixedPath(text: string): { value: string; message: stri
   return httpPath.test(path) ? problems : [...problems, { value: path, message }]
 }
 
-const CONDITION_REASON_MESSAGE = `a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'${regexHint(['my_name', 'MY_NAME', 'MyName', 'ReasonA,ReasonB', 'ReasonA:ReasonB'], CONDITION_REASON)}`
-
-export const conditionReason = (text: string): string[] =>
-  conditionReasonForm.test(text) ? [] : [CONDITION_REASON_MESSAGE]
+export const conditionReason = rule(
+  '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?',
+  "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'",
+  ['my_name', 'MY_NAME', 'MyName', 'ReasonA,ReasonB', 'ReasonA:ReasonB'],
+)
