@@ -53,9 +53,9 @@ export function authorizerVariables(
 ): Variables {
   const subject = new AskedAccess(access, user)
   const { group, plural } = definition
-  const asked = { group, resource: plural, subresource, namespace, name }
+  const resource = { group, resource: plural, subresource, namespace, name }
   return {
     authorizer: new AuthorizerValue(subject),
-    'authorizer.requestResource': new ResourceCheck(subject, asked),
+    'authorizer.requestResource': new ResourceCheck({ subject, resource }),
   }
 }

@@ -35,105 +35,72 @@ export interface Subject {
 }
 
 /** A value whose content only its functions show. */
-abstract class AuthorizationValue extends OpaqueValue {
+abstract class AuthorizationValue<Content> extends OpaqueValue {
+  readonly content: Content
+  constructor(content: Content) {
+    super()
+    this.content = content
+  }
   equals(): boolean {
     throw noSuchOverload()
   }
 }
-export class AuthorizerValue extends AuthorizationValue {
+export class AuthorizerValue extends AuthorizationValue<Subject> {
   readonly typeName = 'kubernetes.authorization.Authorizer'
-  readonly subject: Subject
-  constructor(subject: Subject) {
-    super()
-    this.subject = subject
-  }
 }
-class PathCheck extends AuthorizationValue {
+class PathCheck extends AuthorizationValue<{ subject: Subject; path: string }> {
   readonly typeName = 'kubernetes.authorization.PathCheck'
-  readonly subject: Subject
-  readonly path: string
-  constructor(subject: Subject, path: string) {
-    super()
-    this.subject = subject
-    this.path = path
-  }
 }
-class GroupCheck extends AuthorizationValue {
+class GroupCheck extends AuthorizationValue<{ subject: Subject; group: string }> {
   readonly typeName = 'kubernetes.authorization.GroupCheck'
-  readonly subject: Subject
-  readonly group: string
-  constructor(subject: Subject, group: string) {
-    super()
-    this.subject = subject
-    this.group = group
-  }
 }
-export class ResourceCheck extends AuthorizationValue {
+export class ResourceCheck extends AuthorizationValue<{ subject: Subject; resource: AskedResource }> {
   readonly typeName = 'kubernetes.authorization.ResourceCheck'
-  readonly subject: Subject
-  readonly asked: AskedResource
-  constructor(subject: Subject, asked: AskedResource) {
-    super()
-    this.subject = subject
-    this.asked = asked
-  }
-  with(more: Partial<AskedResource>): ResourceCheck {
-    return new ResourceCheck(this.subject, { ...this.asked, ...more })
-  }
 }
-class DecisionValue extends AuthorizationValue {
+class DecisionValue extends AuthorizationValue<AccessAnswer> {
   readonly typeName = 'kubernetes.authorization.Decision'
-  readonly answer: AccessAnswer
-  constructor(answer: AccessAnswer) {
-    super()
-    this.answer = answer
-  }
 }
 
 function notEmpty(what: string, value: string): string {
   if (value.trim() === '') throw new CelError(`${what} must not be empty`)
   return value
 }
-function serviceAccount({ subject }: AuthorizerValue, namespace: string, name: string): AuthorizerValue {
+function serviceAccount({ content: subject }: AuthorizerValue, namespace: string, name: string): AuthorizerValue {
   if (dns1123Subdomain(name).length > 0) throw new CelError('Invalid service account name')
   if (dns1123Label(namespace).length > 0) throw new CelError('Invalid service account namespace')
   return new AuthorizerValue(subject.serviceAccount(namespace, name))
 }
+const check = ({ content: { subject, ...question } }: PathCheck | ResourceCheck, verb: string): DecisionValue =>
+  new DecisionValue(subject.decide({ verb, ...question }))
 const narrowed =
   (part: keyof AskedResource) =>
-  (check: ResourceCheck, value: string): ResourceCheck =>
-    check.with({ [part]: value })
+  ({ content: { subject, resource } }: ResourceCheck, value: string): ResourceCheck =>
+    new ResourceCheck({ subject, resource: { ...resource, [part]: value } })
 
 export const AUTHORIZER: readonly Signature[] = [
   [
     'Authorizer.path(string): PathCheck',
-    ({ subject }: AuthorizerValue, path: string) => new PathCheck(subject, notEmpty('path', path)),
+    ({ content: subject }: AuthorizerValue, path: string) => new PathCheck({ subject, path: notEmpty('path', path) }),
   ],
   [
     'Authorizer.group(string): GroupCheck',
-    ({ subject }: AuthorizerValue, group: string) => new GroupCheck(subject, group),
+    ({ content: subject }: AuthorizerValue, group: string) => new GroupCheck({ subject, group }),
   ],
   ['Authorizer.serviceAccount(string, string): Authorizer', serviceAccount],
   [
     'GroupCheck.resource(string): ResourceCheck',
-    ({ subject, group }: GroupCheck, resource: string) =>
-      new ResourceCheck(subject, { group, resource: notEmpty('resource', resource) }),
+    ({ content: { subject, group } }: GroupCheck, resource: string) =>
+      new ResourceCheck({ subject, resource: { group, resource: notEmpty('resource', resource) } }),
   ],
   ['ResourceCheck.subresource(string): ResourceCheck', narrowed('subresource')],
   ['ResourceCheck.namespace(string): ResourceCheck', narrowed('namespace')],
   ['ResourceCheck.name(string): ResourceCheck', narrowed('name')],
   ['ResourceCheck.fieldSelector(string): ResourceCheck', narrowed('fieldSelector')],
   ['ResourceCheck.labelSelector(string): ResourceCheck', narrowed('labelSelector')],
-  [
-    'PathCheck.check(string): Decision',
-    ({ subject, path }: PathCheck, verb: string) => new DecisionValue(subject.decide({ verb, path })),
-  ],
-  [
-    'ResourceCheck.check(string): Decision',
-    ({ subject, asked }: ResourceCheck, verb: string) => new DecisionValue(subject.decide({ verb, resource: asked })),
-  ],
-  ['Decision.errored(): bool', ({ answer }: DecisionValue) => answer.error !== undefined],
-  ['Decision.error(): string', ({ answer }: DecisionValue) => answer.error ?? ''],
-  ['Decision.allowed(): bool', ({ answer }: DecisionValue) => answer.allowed],
-  ['Decision.reason(): string', ({ answer }: DecisionValue) => answer.reason],
+  ['PathCheck.check(string): Decision', check],
+  ['ResourceCheck.check(string): Decision', check],
+  ['Decision.errored(): bool', ({ content }: DecisionValue) => content.error !== undefined],
+  ['Decision.error(): string', ({ content }: DecisionValue) => content.error ?? ''],
+  ['Decision.allowed(): bool', ({ content }: DecisionValue) => content.allowed],
+  ['Decision.reason(): string', ({ content }: DecisionValue) => content.reason],
 ]
