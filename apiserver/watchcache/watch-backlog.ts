@@ -1,4 +1,5 @@
 import type { Family } from '../../shared/metrics/exposition.ts'
+import { gauge } from '../../shared/metrics/series.ts'
 import type { WatchSink } from './watch-sink.ts'
 
 /** A group of watchers that share their chunks. */
@@ -60,14 +61,8 @@ export class WatchBacklog {
 
   families(): Family[] {
     this.#recount()
-    return [
-      {
-        name: 'kubestage_apiserver_unread_watch_bytes',
-        type: 'gauge',
-        help: 'Bytes of events that clients of watches have not read.',
-        samples: [{ value: this.#bytes }],
-      },
-    ]
+    const help = 'Bytes of events that clients of watches have not read.'
+    return [gauge('kubestage_apiserver_unread_watch_bytes', help, this.#bytes)]
   }
 
   #set(group: Behind, bytes: number): void {

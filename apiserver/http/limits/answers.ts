@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../../shared/clock/clock.ts'
 import type { Family } from '../../../shared/metrics/exposition.ts'
+import { gauge } from '../../../shared/metrics/series.ts'
 import type { ClientLimits, Connection } from './client-limits.ts'
 import type { LimitName, Limits } from './limits.ts'
 import { sweepsPerTimeout } from './sweeps.ts'
@@ -118,19 +119,11 @@ export class Answers {
   }
 
   families(): Family[] {
-    const gauge = (name: string, help: string, value: number): Family => ({
-      name: `kubestage_apiserver_${name}`,
-      type: 'gauge',
-      help,
-      samples: [{ value }],
-    })
+    const waiting = 'Requests that wait until their client has read earlier answers.'
+    const unread = 'Bytes of complete answers that clients have not read.'
     return [
-      gauge('unread_answer_bytes', 'Bytes of complete answers that clients have not read.', this.#unread),
-      gauge(
-        'waiting_requests',
-        'Requests that wait until their client has read earlier answers.',
-        this.#waitingCount(),
-      ),
+      gauge('kubestage_apiserver_unread_answer_bytes', unread, this.#unread),
+      gauge('kubestage_apiserver_waiting_requests', waiting, this.#waitingCount()),
     ]
   }
 

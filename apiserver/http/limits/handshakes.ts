@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../../../shared/clock/clock.ts'
 import type { Family } from '../../../shared/metrics/exposition.ts'
+import { gauge } from '../../../shared/metrics/series.ts'
 import type { ClientLimits } from './client-limits.ts'
 import { clientOf } from './client-of.ts'
 import type { Limits } from './limits.ts'
@@ -42,14 +43,7 @@ export class Handshakes {
   }
 
   families(): Family[] {
-    return [
-      {
-        name: 'kubestage_apiserver_handshakes',
-        type: 'gauge',
-        help: 'TLS handshakes under way.',
-        samples: [{ value: this.#underWay.size }],
-      },
-    ]
+    return [gauge('kubestage_apiserver_handshakes', 'TLS handshakes under way.', this.#underWay.size)]
   }
 
   close(): void {
