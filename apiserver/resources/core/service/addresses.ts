@@ -2,6 +2,7 @@
  * Hands out cluster IPs and node ports: what is taken is what the stored services say, and what was given in the last
  * moments.
  */
+import { numberOf, textOf } from '../../../../shared/api/services/address-range.ts'
 import type { Service } from '../../../../shared/api/types.ts'
 import type { ServiceAddresses, SharedServiceAddresses } from '../../../kind/resource-definition.ts'
 
@@ -22,43 +23,35 @@ const LAST_PORT = 32_767
 const RESERVED_MS = 10_000
 const TAKEN = 'provided IP is already allocated'
 
-const toNumber = (ip: string): number => ip.split('.').reduce((number, part) => number * 256 + Number(part), 0)
-const toIp = (number: number): string => [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.')
-
 type Used = Pick<ReadonlySet<number>, 'has'>
+
+interface PoolOptions {
+  first: number
+  last: number
+  start: number
+  nowMs(): number
+  /** From 0 up to 1: each search begins anywhere behind `start`, so that two servers seldom find the same. */
+  random?(): number
+}
 
 /** Numbers from a range, the next free one each time. */
 class Pool {
-  readonly #first: number
-  readonly #last: number
+  readonly #options: PoolOptions
   readonly #reserved = new Map<number, number>()
-  readonly #nowMs: () => number
   #cursor: number
-  readonly #start: number
-  readonly #random: (() => number) | undefined
-  constructor(options: {
-    first: number
-    last: number
-    start: number
-    nowMs: () => number
-    /** From 0 up to 1: each search begins anywhere behind `start`, so that two servers seldom find the same. */
-    random?: () => number
-  }) {
-    this.#first = options.first
-    this.#last = options.last
+  constructor(options: PoolOptions) {
+    this.#options = options
     this.#cursor = options.start
-    this.#random = options.random
-    this.#start = options.start
-    this.#nowMs = options.nowMs
   }
   contains(number: number): boolean {
-    return number >= this.#first && number <= this.#last
+    const { first, last } = this.#options
+    return number >= first && number <= last
   }
   isFree(number: number, used: Used): boolean {
-    return !used.has(number) && (this.#reserved.get(number) ?? -1) < this.#nowMs()
+    return !used.has(number) && (this.#reserved.get(number) ?? -1) < this.#options.nowMs()
   }
   reserve(number: number): void {
-    const now = this.#nowMs()
+    const now = this.#options.nowMs()
     for (const [other, until] of this.#reserved) if (until < now) this.#reserved.delete(other)
     this.#reserved.set(number, now + RESERVED_MS)
   }
@@ -66,10 +59,11 @@ class Pool {
     this.#reserved.delete(number)
   }
   next(used: Used): number {
-    if (this.#random) this.#cursor = this.#start + Math.floor(this.#random() * (this.#last - this.#start + 1))
-    for (let tries = this.#last - this.#first; tries >= 0; tries--) {
+    const { first, last, start, random } = this.#options
+    if (random) this.#cursor = start + Math.floor(random() * (last - start + 1))
+    for (let tries = last - first; tries >= 0; tries--) {
       const candidate = this.#cursor
-      this.#cursor = this.#cursor === this.#last ? this.#first : this.#cursor + 1
+      this.#cursor = candidate === last ? first : candidate + 1
       if (!this.isFree(candidate, used)) continue
       this.reserve(candidate)
       return candidate
@@ -81,7 +75,7 @@ class Pool {
 export function createServiceAddresses({ cidr, services, nowMs, shared, random }: AddressOptions): ServiceAddresses {
   const [base = '', length = '32'] = cidr.split('/')
   const size = 2 ** (32 - Number(length))
-  const network = Math.floor(toNumber(base) / size) * size
+  const network = Math.floor(numberOf(base) / size) * size
   // The first addresses are left for Services that ask for a fixed one.
   const band = Math.min(Math.max(16, Math.floor(size / 16)), 256)
   const ips = new Pool({
@@ -100,10 +94,10 @@ export function createServiceAddresses({ cidr, services, nowMs, shared, random }
   })
 
   const usedIps = (): Used => {
-    if (shared) return { has: (number) => shared.hasIp(toIp(number)) }
+    if (shared) return { has: (number) => shared.hasIp(textOf(number)) }
     const used = new Set<number>()
     for (const { spec } of services()) {
-      for (const ip of spec?.clusterIPs ?? []) if (ip !== 'None') used.add(toNumber(ip))
+      for (const ip of spec?.clusterIPs ?? []) if (ip !== 'None') used.add(numberOf(ip))
     }
     return used
   }
@@ -118,7 +112,7 @@ export function createServiceAddresses({ cidr, services, nowMs, shared, random }
   }
   return {
     takeIp(ip) {
-      const number = toNumber(ip)
+      const number = numberOf(ip)
       if (ip.includes(':') || !ips.contains(number)) {
         return `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${cidr}`
       }
@@ -126,7 +120,7 @@ export function createServiceAddresses({ cidr, services, nowMs, shared, random }
       ips.reserve(number)
       return undefined
     },
-    nextIp: () => toIp(ips.next(usedIps())),
+    nextIp: () => textOf(ips.next(usedIps())),
     takePort(port, anyRange = false) {
       if (!anyRange && !ports.contains(port)) {
         return `provided port is not in the valid range. The range of valid ports is ${FIRST_PORT}-${LAST_PORT}`
@@ -137,7 +131,7 @@ export function createServiceAddresses({ cidr, services, nowMs, shared, random }
     },
     nextPort: () => ports.next(usedPorts()),
     release(holding) {
-      for (const ip of holding.ips) ips.release(toNumber(ip))
+      for (const ip of holding.ips) ips.release(numberOf(ip))
       for (const port of holding.ports) ports.release(port)
     },
     shared,
