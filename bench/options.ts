@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 
 /** What `--only` may name. The files are bench/parts/index.ts and, for `http2`, bench/main.ts. */
-export const partNames =
+const partNames =
   'start,requests,policies,audit,aggregation,list,watch,servers,http2,memory,pods,levels,simulated,many,hooks,probes,network'
 
 export const HELP = `Usage: npm run bench -- [--against COMMIT] [--only PARTS] [--storage etcd] [--real BIN] [--scale PODS] [--growth OBJECTS] [--soak N] [--rounds N] [--pods N] [--profile DIR] [--write]

@@ -51,7 +51,7 @@ import { typeOfLiteral } from './values.ts'
 export type Variables = ReadonlyMap<string, CelType>
 /** Returns the type of objects that expressions make by this name; undefined if there is none. */
 export type StructTypes = (name: string) => CelType | undefined
-export const noStructs: StructTypes = () => undefined
+const noStructs: StructTypes = () => undefined
 
 /** Names that are values of type type. */
 export const TYPE_NAMES: ReadonlyMap<string, CelType> = new Map([

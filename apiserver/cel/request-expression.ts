@@ -59,7 +59,7 @@ export function composedType(type: CelType): CelType {
 }
 
 /** Types of what expressions must yield. */
-export const wantedTypes = {
+const wantedTypes = {
   bool: [BOOL],
   string: [STRING],
   annotation: [STRING, NULL],

@@ -1,7 +1,7 @@
 import { type CachedObject, type CacheEvent, recordOf, type WatchCache, type WatchRecord } from '../watchcache/index.ts'
 
 /** These limits bound the past that a reader receives; the newest changes are kept. */
-export const historyLimits: HistoryLimits = { changes: 10_000, bytes: 16 * 1024 * 1024 }
+const historyLimits: HistoryLimits = { changes: 10_000, bytes: 16 * 1024 * 1024 }
 
 interface HistoryLimits {
   changes: number

@@ -28,7 +28,7 @@ export const wayToPod =
   }
 
 /** The link of another cluster does not lead to these pods, nor does a route to a wider range. */
-export const hasRoute = (range: AddressRange, link: string | undefined, routes: Route[] = machineRoutes()): boolean =>
+const hasRoute = (range: AddressRange, link: string | undefined, routes: Route[] = machineRoutes()): boolean =>
   routes.some(
     ({ network, device }) => network.cidr === range.cidr && (device === link || !device.startsWith(LINK_PREFIX)),
   )

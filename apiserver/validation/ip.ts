@@ -20,7 +20,7 @@ const isMapped = (address: string): boolean => /^::ffff:[0-9a-f]+:[0-9a-f]+$/.te
  * Returns an IPv6 address in the canonical form of RFC 5952; an IPv4 address, or an address with a zone, is returned
  * unchanged.
  */
-export const canonicalAddress = (address: string): string =>
+const canonicalAddress = (address: string): string =>
   isIPv6(address) && !address.includes('%') ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address
 
 /** Returns what is wrong with an address; an empty list if it is valid. An address need not be in canonical form. */

@@ -21,7 +21,7 @@ const newRound = (): Round => ({ sources: new Set(), sent: Promise.withResolvers
  * in slices, so that thousands of watchers do not stall other clients. The answers to these writes leave after their
  * events: a client that has its answer, and then reads what its informer has seen, finds its own write there.
  */
-export class EventRounds {
+class EventRounds {
   #current: Round | undefined
   #next: Round | undefined
 

@@ -13,7 +13,7 @@ const units = [
 ] as const
 
 /** Formats a duration in its largest unit. Upstream: apimachinery's duration.ShortHumanDuration. */
-export function shortDuration(ms: number): string {
+function shortDuration(ms: number): string {
   const seconds = Math.floor(ms / 1000)
   if (Number.isNaN(seconds) || seconds < -1) return '<invalid>'
   const [size, unit] = units.find(([size]) => seconds >= size) ?? [1, 's']

@@ -28,7 +28,7 @@ for file in $ETCD_BIN $(command -v etcd) /usr/bin/etcd /usr/local/bin/etcd /opt/
   [ -x "$file" ] && [ ! -d "$file" ] && printf %s "$file" && exit
 done`
 
-export const etcdLog = ({ logs }: Pick<StateDirectory, 'logs'>): string => join(logs, 'etcd.log')
+const etcdLog = ({ logs }: Pick<StateDirectory, 'logs'>): string => join(logs, 'etcd.log')
 
 export interface LocalEtcdOptions {
   state: Pick<StateDirectory, 'root' | 'logs'>

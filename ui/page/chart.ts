@@ -8,7 +8,7 @@ import { draw } from './canvas.ts'
 import { panned, windowAfterKey, zoomed } from './window.ts'
 
 /** Limits the lanes that are drawn as SVG. More are drawn on a canvas. */
-export const mostSvgRows = 400
+const mostSvgRows = 400
 
 /** A pointer that moves less than this selects what is below it. */
 const clickPixels = 3

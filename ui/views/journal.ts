@@ -7,7 +7,7 @@ import { clockOf, type TimeWindow } from './time-axis.ts'
 const columns = 120
 
 /** Counts the requests in each column of the time window. */
-export function heatOf(row: JournalRow, { fromMs, toMs }: TimeWindow): number[] {
+function heatOf(row: JournalRow, { fromMs, toMs }: TimeWindow): number[] {
   const counts = new Array<number>(columns).fill(0)
   const width = Math.max((toMs - fromMs) / columns, 1)
   for (const [second, count] of row.seconds) {

@@ -9,7 +9,7 @@ import { scaleFor, type TimelineProps } from './timeline/timeline.ts'
 type Props = Pick<TimelineProps, 'story' | 'window' | 'width' | 'nowMs'>
 
 /** Draws a lane for each node, ready or lost, and below it each pressure and taint. */
-export function NodesPicture({ story, window, width, nowMs }: Props): JSX.Element {
+function NodesPicture({ story, window, width, nowMs }: Props): JSX.Element {
   const scale = scaleFor(window, width)
   let y = 24
   const lanes = [...story.nodes.values()].slice(0, 500).map((node) => {

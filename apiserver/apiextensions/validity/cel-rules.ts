@@ -1,13 +1,7 @@
 import { times } from '../../cel/cost/ranges.ts'
 import { cardinality, type SchemaSize, schemaSize } from '../../cel/cost/schema-size.ts'
 import { escapeName } from '../../cel/escape.ts'
-import {
-  additionalOf,
-  itemsOf,
-  type JSONSchemaProps,
-  ownProperty,
-  type ValidationRule,
-} from '../../schema/json-schema.ts'
+import { additionalOf, itemsOf, type JSONSchemaProps, type ValidationRule } from '../../schema/json-schema.ts'
 import { forbidden, internal, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import { type CompiledRule, compileRules, ruleReasons, shownFieldPath } from '../cel/rule-compiler.ts'

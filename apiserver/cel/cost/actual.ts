@@ -27,8 +27,7 @@ const readingCost = (value: unknown): number =>
   (typeof value === 'string' || value instanceof Uint8Array) && value.length >= 100 ? value.length / 100 : 0
 
 /** Returns the cost of a call whose function has no cost of its own. */
-export const plainCost: RunCost = (first, second, third) =>
-  1 + readingCost(first) + readingCost(second) + readingCost(third)
+const plainCost: RunCost = (first, second, third) => 1 + readingCost(first) + readingCost(second) + readingCost(third)
 
 export const comparisonCost = (left: unknown, right: unknown): number =>
   typeof left === 'string' || left instanceof Uint8Array

@@ -6,7 +6,7 @@ import { parseStorage, type StorageChoice, showStorage } from '../open-storage.t
 /** Where objects can be copied from and to: engines whose objects stay, and files of `kubestage snapshot`. */
 export type CopyPlace = Exclude<StorageChoice, { engine: 'memory' | 'shared' }> | { engine: 'snapshot'; file: string }
 
-export const placeForms = 'snapshot:FILE, sqlite:PATH or etcd:https://HOST:PORT[,…]'
+const placeForms = 'snapshot:FILE, sqlite:PATH or etcd:https://HOST:PORT[,…]'
 
 /** Throws a UsageError if the text does not name a place. */
 export function parsePlace(text: string): CopyPlace {

@@ -15,7 +15,7 @@ export interface PullTimeouts {
   documentMs: number
 }
 
-export const usualTimeouts: PullTimeouts = { connectMs: 10_000, answerMs: 30_000, documentMs: 60_000 }
+const usualTimeouts: PullTimeouts = { connectMs: 10_000, answerMs: 30_000, documentMs: 60_000 }
 
 export interface Response {
   status: number

@@ -19,7 +19,7 @@ export interface RuntimeFacts {
 }
 
 /** Rejects with an error that says why there is no answer, or that what answers is no runtime. */
-export async function askRuntime(client: CriClient): Promise<RuntimeFacts> {
+async function askRuntime(client: CriClient): Promise<RuntimeFacts> {
   const limit = { timeoutMs: answerMs }
   const { runtimeName, runtimeVersion } = await client.call('version', {}, limit)
   const { status } = await client.call('status', {}, limit)

@@ -1,5 +1,5 @@
 /** What is played on both nodes: a pod, and what a user does to it. */
-import type { Container, Pod, PodSpec } from '../../../shared/api/types.ts'
+import type { Pod, PodSpec } from '../../../shared/api/types.ts'
 
 export interface Subject {
   pod: { metadata?: Partial<Pod['metadata']>; spec: PodSpec }
@@ -20,8 +20,3 @@ export interface Deed {
   patch?: object
   subresource?: 'status' | 'resize' | 'ephemeralcontainers'
 }
-
-export const namedContainers = ({ pod: { spec } }: Subject): Container[] => [
-  ...(spec.initContainers ?? []),
-  ...spec.containers,
-]

@@ -1,4 +1,4 @@
-export const settableResources = ['cpu', 'memory'] as const
+const settableResources = ['cpu', 'memory'] as const
 export type SetUsage = { readonly [resource in (typeof settableResources)[number]]?: string }
 
 /** On a pod or its workload: what each of the pods is to use, instead of what it does; `cpu=500m,memory=1Gi`. */

@@ -151,7 +151,7 @@ export function Overview({
 
 const buckets = 200
 /** Counts the ready pods in each bucket of the time. */
-export function densities(story: Story, { fromMs, toMs }: TimeWindow): number[] {
+function densities(story: Story, { fromMs, toMs }: TimeWindow): number[] {
   const changes = new Array<number>(buckets + 1).fill(0)
   const bucketOf = (ms: number): number =>
     Math.min(buckets, Math.max(0, Math.floor(((ms - fromMs) / Math.max(toMs - fromMs, 1)) * buckets)))

@@ -53,7 +53,7 @@ const actions = ['Audit', 'Deny', 'Warn']
 const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /** Validates the fields that validating and mutating policies share. */
-export function validatePolicyHead(
+function validatePolicyHead(
   spec: PolicySpec | undefined,
   { condition }: PolicyScopes,
   errors: FieldErrors,
@@ -70,7 +70,7 @@ export function validatePolicyHead(
   validateMatchConditions(matchConditions, 'spec.matchConditions', errors, condition)
 }
 
-export function validateVariables(spec: PolicySpec | undefined, { problems }: PolicyScopes, errors: FieldErrors): void {
+function validateVariables(spec: PolicySpec | undefined, { problems }: PolicyScopes, errors: FieldErrors): void {
   for (const [index, { name = '', expression }] of (spec?.variables ?? []).entries()) {
     const at = `spec.variables[${index}]`
     if (name.trim() === '') errors.push(required(`${at}.name`, 'name is not specified'))
