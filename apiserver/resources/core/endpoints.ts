@@ -1,11 +1,11 @@
 import type { V1EndpointSubset } from '@kubernetes/client-node'
 import type { ObjectMeta, Wire } from '../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
-import { notSupported, required } from '../../validation/field-error.ts'
+import { required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { addressWarnings } from '../../validation/ip.ts'
 import { dns1123Label, dns1123Subdomain, portNumber, qualifiedName } from '../../validation/names.ts'
-import { reject, validateAddress } from '../parts/messages.ts'
+import { reject, validateAddress, validateRequiredChoice } from '../parts/messages.ts'
 import { plain } from '../parts/plain.ts'
 import { isApiServer, validateSpecialAddress } from '../parts/special-addresses.ts'
 
@@ -86,8 +86,7 @@ function validate({ metadata, subsets = [] }: Endpoints, errors: FieldErrors): v
       if (!name && ports.length > 1) errors.push(required(`${field}.name`))
       else if (name) reject(errors, `${field}.name`, name, dns1123Label(name))
       reject(errors, `${field}.port`, port, portNumber(port))
-      if (!protocol) errors.push(required(`${field}.protocol`))
-      else if (!protocols.includes(protocol)) errors.push(notSupported(`${field}.protocol`, protocol, protocols))
+      validateRequiredChoice(protocol, protocols, `${field}.protocol`, errors)
       if (appProtocol !== undefined) reject(errors, `${field}.appProtocol`, appProtocol, qualifiedName(appProtocol))
     }
   }

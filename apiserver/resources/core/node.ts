@@ -2,12 +2,12 @@ import { isNegativeQuantity, roundUpAmounts } from '../../../shared/api/quantiti
 import type { Node } from '../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn, orNone, wide } from '../../kind/cells.ts'
 import { resource } from '../../kind/resource-definition.ts'
-import { duplicate, forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
+import { duplicate, forbidden, invalid } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { cidrProblems, cidrWarnings, isCidr } from '../../validation/ip.ts'
 import { labelValueMessages, qualifiedName } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
-import { reject } from '../parts/messages.ts'
+import { reject, validateRequiredChoice } from '../parts/messages.ts'
 
 export const node = resource<Node>({
   group: '',
@@ -119,8 +119,7 @@ function validateTaints(
     for (const message of qualifiedName(taint.key)) errors.push(invalid(`${at}.key`, taint.key, message))
     for (const message of labelValueMessages(taint.value ?? ''))
       errors.push(invalid(`${at}.value`, taint.value, message))
-    if (!taint.effect) errors.push(required(`${at}.effect`))
-    else if (!taintEffects.includes(taint.effect)) errors.push(notSupported(`${at}.effect`, taint.effect, taintEffects))
+    validateRequiredChoice(taint.effect, taintEffects, `${at}.effect`, errors)
     const pair = `${taint.key}/${taint.effect}`
     if (seen.has(pair)) {
       const dump = {

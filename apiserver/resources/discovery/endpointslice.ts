@@ -2,12 +2,12 @@ import { isIP } from 'node:net'
 import type { V1EndpointSlice } from '@kubernetes/client-node'
 import type { WithMeta } from '../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
-import { duplicate, invalid, notSupported, required, tooMany } from '../../validation/field-error.ts'
+import { duplicate, invalid, required, tooMany } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { strictAddressProblems } from '../../validation/ip.ts'
 import { dns1123Label, dns1123Subdomain, labelValueMessages, qualifiedName } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
-import { reject } from '../parts/messages.ts'
+import { reject, validateRequiredChoice } from '../parts/messages.ts'
 import { contentChanged, plain } from '../parts/plain.ts'
 import { isApiServer, validateSpecialAddress } from '../parts/special-addresses.ts'
 import { validateImmutable } from '../parts/workload.ts'
@@ -76,8 +76,7 @@ const protocols = ['SCTP', 'TCP', 'UDP']
 /** Endpoints that an update leaves alone are not looked at: older versions took what is wrong now. */
 function validate(slice: EndpointSlice, errors: FieldErrors, old?: EndpointSlice): void {
   const { metadata, addressType, endpoints, ports } = slice
-  if (!addressType) errors.push(required('addressType'))
-  else if (!families.includes(addressType)) errors.push(notSupported('addressType', addressType, families))
+  validateRequiredChoice(addressType, families, 'addressType', errors)
   validatePorts(ports ?? [], errors)
   const list = endpoints ?? []
   if (old && deepEqual(list, old.endpoints ?? [])) return
@@ -163,8 +162,7 @@ function validatePorts(ports: NonNullable<EndpointSlice['ports']>, errors: Field
     if (name) reject(errors, `${at}.name`, name, dns1123Label(name))
     if (names.has(name)) errors.push(duplicate(`${at}.name`, name))
     names.add(name)
-    if (!protocol) errors.push(required(`${at}.protocol`))
-    else if (!protocols.includes(protocol)) errors.push(notSupported(`${at}.protocol`, protocol, protocols))
+    validateRequiredChoice(protocol, protocols, `${at}.protocol`, errors)
     if (appProtocol !== undefined) reject(errors, `${at}.appProtocol`, appProtocol, qualifiedName(appProtocol))
   }
 }

@@ -10,7 +10,7 @@ import type { FieldErrors } from '../../validation/field-errors.ts'
 import { cidrProblems, cidrWarnings, isCidr, isStrictSubset } from '../../validation/ip.ts'
 import { validateLabelSelector } from '../../validation/label-selector.ts'
 import { portName, portNumber } from '../../validation/names.ts'
-import { reject } from '../parts/messages.ts'
+import { reject, validateChoice } from '../parts/messages.ts'
 import { contentOrEmptinessChanged, plain } from '../parts/plain.ts'
 import { selectorText } from '../parts/workload.ts'
 
@@ -67,8 +67,7 @@ function validate(spec: NetworkPolicySpec | undefined, errors: FieldErrors): voi
 }
 
 function validatePort({ protocol, port, endPort }: PolicyPort, at: string, errors: FieldErrors): void {
-  if (protocol !== undefined && !protocols.includes(protocol))
-    errors.push(notSupported(`${at}.protocol`, protocol, protocols))
+  validateChoice(protocol, protocols, `${at}.protocol`, errors)
   if (port !== undefined) {
     if (endPort !== undefined && typeof port !== 'number')
       errors.push(invalid(`${at}.endPort`, endPort, 'may not be specified when `port` is non-numeric'))

@@ -1,5 +1,5 @@
 /** Checks and messages that kinds share. */
-import { invalid } from '../../validation/field-error.ts'
+import { invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { addressProblems } from '../../validation/ip.ts'
 import { portName, portNumber } from '../../validation/names.ts'
@@ -28,6 +28,26 @@ export function validateNotNegative(
   message = NOT_NEGATIVE,
 ): void {
   if (value !== undefined && value < 0) errors.push(invalid(field, value, message))
+}
+
+/** Checks that a value that is given is one of those that are supported. */
+export function validateChoice(
+  value: string | undefined,
+  supported: readonly string[],
+  field: string,
+  errors: FieldErrors,
+): void {
+  if (value !== undefined && !supported.includes(value)) errors.push(notSupported(field, value, supported))
+}
+export function validateRequiredChoice(
+  value: string | undefined,
+  supported: readonly string[],
+  field: string,
+  errors: FieldErrors,
+  detail?: string,
+): void {
+  if (!value) errors.push(required(field, detail))
+  else validateChoice(value, supported, field, errors)
 }
 
 const hasBackstep = (path: string) => path.split('/').includes('..')

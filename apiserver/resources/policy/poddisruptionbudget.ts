@@ -2,7 +2,7 @@ import type { V1PodDisruptionBudgetStatus } from '@kubernetes/client-node'
 import type { ObjectMeta, Wire } from '../../../shared/api/types.ts'
 import { age, ageColumn, column, nameColumn } from '../../kind/cells.ts'
 import { resource } from '../../kind/resource-definition.ts'
-import { invalid, notSupported } from '../../validation/field-error.ts'
+import { invalid } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dump } from '../../validation/go-dump.ts'
 import { validateIntOrPercent, validateNotMoreThanAll } from '../../validation/int-or-percent.ts'
@@ -10,7 +10,7 @@ import { type LabelSelector, validateLabelSelector } from '../../validation/labe
 import { pathSegmentName } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { validateConditions } from '../parts/conditions.ts'
-import { validateNotNegative } from '../parts/messages.ts'
+import { validateChoice, validateNotNegative } from '../parts/messages.ts'
 
 interface PodDisruptionBudget {
   apiVersion?: string
@@ -81,9 +81,7 @@ function validate(spec: PodDisruptionBudget['spec'], errors: FieldErrors): void 
   validateIntOrPercent(maxUnavailable, 'spec.maxUnavailable', errors)
   validateNotMoreThanAll(maxUnavailable, 'spec.maxUnavailable', errors)
   validateLabelSelector(selector, 'spec.selector', errors)
-  if (policy !== undefined && !policies.includes(policy)) {
-    errors.push(notSupported('spec.unhealthyPodEvictionPolicy', policy, policies))
-  }
+  validateChoice(policy, policies, 'spec.unhealthyPodEvictionPolicy', errors)
 }
 
 const counts = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const

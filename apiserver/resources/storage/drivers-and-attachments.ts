@@ -17,7 +17,7 @@ import { type LabelSelector, validateLabelSelector } from '../../validation/labe
 import { dns1123Subdomain, qualifiedName } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { validateDriverName } from '../parts/driver-name.ts'
-import { NOT_NEGATIVE, reject, validateNotNegative } from '../parts/messages.ts'
+import { NOT_NEGATIVE, reject, validateChoice, validateNotNegative } from '../parts/messages.ts'
 import { nodeLabelWarnings, nodeTermWarnings } from '../parts/node-labels.ts'
 import { validateInlineSpec } from '../parts/persistent-volume-spec.ts'
 import { plain } from '../parts/plain.ts'
@@ -63,8 +63,7 @@ const csidriver = plain<WithMeta<V1CSIDriver>>({
     },
     validate({ spec }, errors) {
       const policies = ['File', 'None', 'ReadWriteOnceWithFSType']
-      if (spec.fsGroupPolicy !== undefined && !policies.includes(spec.fsGroupPolicy))
-        errors.push(notSupported('spec.fsGroupPolicy', spec.fsGroupPolicy, policies))
+      validateChoice(spec.fsGroupPolicy, policies, 'spec.fsGroupPolicy', errors)
       validateTokenRequests(spec.tokenRequests ?? [], errors)
       const modes = ['Persistent', 'Ephemeral']
       for (const mode of spec.volumeLifecycleModes ?? [])

@@ -7,7 +7,7 @@ import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { type LabelSelector, validateLabelSelector } from '../../../validation/label-selector.ts'
 import { dns1035Label, dns1123Subdomain, pathSegmentName, qualifiedName } from '../../../validation/names.ts'
 import { repetition } from '../../../validation/repetition.ts'
-import { reject } from '../../parts/messages.ts'
+import { reject, validateChoice } from '../../parts/messages.ts'
 import { refuseExpression } from './refuse-expression.ts'
 import { type MatchCondition, validateMatchConditions } from './validate-match-conditions.ts'
 import { validateRule } from './validate-rules.ts'
@@ -53,15 +53,10 @@ const actions = ['Audit', 'Deny', 'Warn']
 const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /** Validates the fields that validating and mutating policies share. */
-function validatePolicyHead(
-  spec: PolicySpec | undefined,
-  { condition }: PolicyScopes,
-  errors: FieldErrors,
-): void {
+function validatePolicyHead(spec: PolicySpec | undefined, { condition }: PolicyScopes, errors: FieldErrors): void {
   const { failurePolicy, matchConstraints, matchConditions = [], paramKind } = spec ?? {}
   if (failurePolicy === undefined) errors.push(required('spec.failurePolicy'))
-  else if (!failurePolicies.includes(failurePolicy))
-    errors.push(notSupported('spec.failurePolicy', failurePolicy, failurePolicies))
+  else validateChoice(failurePolicy, failurePolicies, 'spec.failurePolicy', errors)
   if (paramKind) validateParamKind(paramKind, errors)
   if (matchConstraints) {
     validateMatchResources(matchConstraints, 'spec.matchConstraints', errors)
@@ -181,8 +176,7 @@ export function validateMatchResources(
   path: string,
   errors: FieldErrors,
 ): void {
-  if (matchPolicy !== undefined && !matchPolicies.includes(matchPolicy))
-    errors.push(notSupported(`${path}.matchPolicy`, matchPolicy, matchPolicies))
+  validateChoice(matchPolicy, matchPolicies, `${path}.matchPolicy`, errors)
   validateLabelSelector(namespaceSelector, `${path}.namespaceSelector`, errors)
   validateLabelSelector(objectSelector, `${path}.objectSelector`, errors)
   for (const [index, rule] of resourceRules.entries())
@@ -225,8 +219,7 @@ export function validateMutatingPolicySpec(
   errors.push(...head.splice(0, conditions === -1 ? head.length : conditions))
   for (const { operations } of spec?.matchConstraints?.resourceRules ?? [])
     for (const operation of operations ?? [])
-      if (!mutatingOperations.includes(operation))
-        errors.push(notSupported('spec.matchConstraints.resourceRules.operations', operation, mutatingOperations))
+      validateChoice(operation, mutatingOperations, 'spec.matchConstraints.resourceRules.operations', errors)
   errors.push(...head)
   validateVariables(spec, scopes, errors)
   const { mutations = [], reinvocationPolicy } = spec ?? {}

@@ -3,7 +3,7 @@ import { forbidden, invalid, notSupported, required } from '../../../validation/
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { dns1123Label, pathSegmentName } from '../../../validation/names.ts'
 import { validateContainerResourceName } from '../../parts/container-resource-names.ts'
-import { NOT_NEGATIVE, reject } from '../../parts/messages.ts'
+import { NOT_NEGATIVE, reject, validateChoice } from '../../parts/messages.ts'
 import type { Autoscaler, AutoscalerSpec, Metric } from './types.ts'
 
 /**
@@ -197,8 +197,7 @@ function validateRules(rules: Rules | undefined, at: string, errors: FieldErrors
     errors.push(
       invalid(`${at}.stabilizationWindowSeconds`, window, `must be less than or equal to ${MAX_WINDOW_SECONDS}`),
     )
-  if (selectPolicy !== undefined && !selections.includes(selectPolicy))
-    errors.push(notSupported(`${at}.selectPolicy`, selectPolicy, selections))
+  validateChoice(selectPolicy, selections, `${at}.selectPolicy`, errors)
   if (!policies?.length) errors.push(required(`${at}.policies`, 'must specify at least one Policy'))
   for (const [index, { type, value, periodSeconds: period }] of (policies ?? []).entries()) {
     const field = `${at}.policies[${index}]`

@@ -7,7 +7,7 @@ import type { FieldErrors } from '../../../validation/field-errors.ts'
 import type { JobSpec } from '../../parts/job-spec/job.ts'
 import { validateJobSpec } from '../../parts/job-spec/validate-spec.ts'
 import { jobSpecWarnings } from '../../parts/job-spec/warnings.ts'
-import { validateNotNegative } from '../../parts/messages.ts'
+import { validateChoice, validateNotNegative } from '../../parts/messages.ts'
 import { defaultPodTemplate, dropDisabledTemplateFields } from '../../parts/pod-template.ts'
 import { isNewGeneration, podNameWarnings, specChanged, templateCells, templateColumns } from '../../parts/workload.ts'
 import { hasTimeZone, scheduleProblem, zoneProblem } from './schedule.ts'
@@ -101,8 +101,7 @@ function validateSpec(spec: Spec, errors: FieldErrors, { mayHaveZone }: { mayHav
   validateNotNegative(spec.startingDeadlineSeconds, 'spec.startingDeadlineSeconds', errors)
   validateTimeZone(timeZone, errors)
   if (!concurrencyPolicy) errors.push(required('spec.concurrencyPolicy'))
-  else if (!concurrencyPolicies.includes(concurrencyPolicy))
-    errors.push(notSupported('spec.concurrencyPolicy', concurrencyPolicy, concurrencyPolicies))
+  else validateChoice(concurrencyPolicy, concurrencyPolicies, 'spec.concurrencyPolicy', errors)
   validateJobTemplate(spec.jobTemplate.spec, errors)
   validateNotNegative(spec.successfulJobsHistoryLimit, 'spec.successfulJobsHistoryLimit', errors)
   validateNotNegative(spec.failedJobsHistoryLimit, 'spec.failedJobsHistoryLimit', errors)

@@ -6,7 +6,7 @@ import { duplicate, forbidden, invalid, notSupported, required, tooLong } from '
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { dns1123Label, dns1123Subdomain } from '../../../validation/names.ts'
 import { repetition } from '../../../validation/repetition.ts'
-import { reject } from '../../parts/messages.ts'
+import { reject, validateRequiredChoice } from '../../parts/messages.ts'
 
 const usages = [
   'any',
@@ -129,8 +129,7 @@ export function validateConditions(conditions: Condition[], errors: FieldErrors)
     if (!type) errors.push(required(`${at}.type`))
     const decided = type === 'Approved' || type === 'Denied' || type === 'Failed'
     const supported = decided ? ['True'] : ['False', 'True', 'Unknown']
-    if (!status) errors.push(required(`${at}.status`))
-    else if (!supported.includes(status)) errors.push(notSupported(`${at}.status`, status, supported))
+    validateRequiredChoice(status, supported, `${at}.status`, errors)
     const other = type === 'Approved' ? 'Denied' : type === 'Denied' ? 'Approved' : undefined
     if (other && seen.has(other))
       errors.push(invalid('status.conditions', type, 'Approved and Denied conditions are mutually exclusive'))

@@ -6,7 +6,7 @@ import { addressProblems, cidrProblems, isAddress, isIPv6 } from '../../../valid
 import { dns1123Label, dns1123Subdomain, portName, portNumber, qualifiedName } from '../../../validation/names.ts'
 import { validateLabels } from '../../../validation/object-meta.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
-import { reject } from '../../parts/messages.ts'
+import { reject, validateChoice, validateRequiredChoice } from '../../parts/messages.ts'
 
 type Spec = NonNullable<Service['spec']>
 type Port = NonNullable<Spec['ports']>[number]
@@ -40,8 +40,7 @@ export function validateService({ spec = {} }: Service, errors: FieldErrors): vo
     const problems = addressProblems(ip)
     reject(errors, field, ip, problems.length > 0 ? problems : specialAddress(ip))
   }
-  if (!spec.type) errors.push(required('spec.type'))
-  else if (!types.includes(spec.type)) errors.push(notSupported('spec.type', spec.type, types))
+  validateRequiredChoice(spec.type, types, 'spec.type', errors)
   validateNodePorts(spec, errors)
   validateSourceRanges(spec, errors)
   validateTraffic(spec, errors)
@@ -84,8 +83,7 @@ function validatePort(
     names.add(port.name)
   }
   reject(errors, `${path}.port`, port.port, portNumber(port.port))
-  if (!port.protocol) errors.push(required(`${path}.protocol`))
-  else if (!protocols.includes(port.protocol)) errors.push(notSupported(`${path}.protocol`, port.protocol, protocols))
+  validateRequiredChoice(port.protocol, protocols, `${path}.protocol`, errors)
   const target = port.targetPort as unknown as number | string
   reject(errors, `${path}.targetPort`, target, typeof target === 'number' ? portNumber(target) : portName(target ?? ''))
   if (port.appProtocol !== undefined)
@@ -94,8 +92,7 @@ function validatePort(
 
 function validateAffinity({ sessionAffinity, sessionAffinityConfig: config }: Spec, errors: FieldErrors): void {
   const field = 'spec.sessionAffinity'
-  if (!sessionAffinity) errors.push(required(field))
-  else if (!affinities.includes(sessionAffinity)) errors.push(notSupported(field, sessionAffinity, affinities))
+  validateRequiredChoice(sessionAffinity, affinities, field, errors)
   const path = 'spec.sessionAffinityConfig'
   if (sessionAffinity === 'ClientIP') {
     const detail = 'when session affinity type is ClientIP'
@@ -128,9 +125,7 @@ export function validateClusterIps(spec: Spec, errors: FieldErrors): void {
     seen.add(family)
   }
   const policy = spec.ipFamilyPolicy
-  if (policy !== undefined && !familyPolicies.includes(policy)) {
-    errors.push(notSupported('spec.ipFamilyPolicy', policy, familyPolicies))
-  }
+  validateChoice(policy, familyPolicies, 'spec.ipFamilyPolicy', errors)
   const before = errors.length
   for (const [index, ip] of ips.entries()) {
     if (index === 0 && ip === 'None') {
@@ -214,15 +209,11 @@ function validateTraffic(spec: Spec, errors: FieldErrors): void {
   }
   validateExternalPolicy(spec, errors)
   const internal = spec.internalTrafficPolicy
-  if (internal !== undefined && !trafficPolicies.includes(internal)) {
-    errors.push(notSupported('spec.internalTrafficPolicy', internal, trafficPolicies))
-  }
+  validateChoice(internal, trafficPolicies, 'spec.internalTrafficPolicy', errors)
   const needsAddress = spec.type === undefined || ['ClusterIP', 'LoadBalancer', 'NodePort'].includes(spec.type)
   if (internal === undefined && needsAddress) errors.push(required('spec.internalTrafficPolicy'))
   const distribution = spec.trafficDistribution
-  if (distribution !== undefined && !distributions.includes(distribution)) {
-    errors.push(notSupported('spec.trafficDistribution', distribution, distributions))
-  }
+  validateChoice(distribution, distributions, 'spec.trafficDistribution', errors)
 }
 
 function validateExternalPolicy(spec: Spec, errors: FieldErrors): void {
@@ -235,8 +226,7 @@ function validateExternalPolicy(spec: Spec, errors: FieldErrors): void {
       const detail = 'may only be set for externally-accessible services'
       errors.push(invalid(field, policy, detail))
     }
-  } else if (!policy) errors.push(required(field))
-  else if (!trafficPolicies.includes(policy)) errors.push(notSupported(field, policy, trafficPolicies))
+  } else validateRequiredChoice(policy, trafficPolicies, field, errors)
   const portField = 'spec.healthCheckNodePort'
   if (type === 'LoadBalancer' && policy === 'Local') {
     if (port !== 0) reject(errors, portField, port, portNumber(port))

@@ -1,12 +1,12 @@
 /** Rules of the status of a claim: the devices it has, and the pods that use them. */
 
-import { forbidden, invalid, notSupported, required, tooLong, tooMany } from '../../../validation/field-error.ts'
+import { forbidden, invalid, required, tooLong, tooMany } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { interfaceAddressProblems } from '../../../validation/ip.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
 import { type Condition, validateConditions } from '../conditions.ts'
 import { validateDriverName } from '../driver-name.ts'
-import { reject } from '../messages.ts'
+import { reject, validateRequiredChoice } from '../messages.ts'
 import { validateNodeSelector } from '../node-selector.ts'
 import { validateImmutable } from '../workload.ts'
 import {
@@ -125,8 +125,7 @@ function validateAllocation(
     check(config, at) {
       const { source } = config
       const sources = ['FromClaim', 'FromClass']
-      if (!source) errors.push(required(`${at}.source`))
-      else if (!sources.includes(source)) errors.push(notSupported(`${at}.source`, source, sources))
+      validateRequiredChoice(source, sources, `${at}.source`, errors)
       validateReferences(config.requests, `${at}.requests`, context)
       validateConfig(config, at, errors)
     },

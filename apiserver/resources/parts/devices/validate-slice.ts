@@ -1,11 +1,11 @@
 /** Rules of slices: the devices that a driver has. */
-import { forbidden, invalid, notSupported, required, tooLong } from '../../../validation/field-error.ts'
+import { forbidden, invalid, required, tooLong } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { dump } from '../../../validation/go-dump.ts'
 import { dns1123Label, dns1123Subdomain, labelValueMessages } from '../../../validation/names.ts'
 import { deepEqual } from '../../../values/deep-equal.ts'
 import { validateDriverName } from '../driver-name.ts'
-import { reject } from '../messages.ts'
+import { reject, validateRequiredChoice } from '../messages.ts'
 import { validateNodeSelector } from '../node-selector.ts'
 import { validateImmutable } from '../workload.ts'
 import {
@@ -251,8 +251,7 @@ function validateCounters(counters: Counters | undefined, path: string, errors: 
 function validateTaint({ key, value, effect }: Taint, path: string, errors: FieldErrors): void {
   validateKeyName(key, `${path}.key`, errors)
   if (value) reject(errors, `${path}.value`, value, labelValueMessages(value))
-  if (!effect) errors.push(required(`${path}.effect`))
-  else if (!deviceEffects.includes(effect)) errors.push(notSupported(`${path}.effect`, effect, deviceEffects))
+  validateRequiredChoice(effect, deviceEffects, `${path}.effect`, errors)
 }
 
 const maxKeyBytes = 63 + 1 + 32

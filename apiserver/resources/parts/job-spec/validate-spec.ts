@@ -2,7 +2,7 @@
 import { invalid, notSupported, required, tooLong } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { domainPrefixedPath } from '../../../validation/names.ts'
-import { validateNotNegative } from '../messages.ts'
+import { validateChoice, validateNotNegative } from '../messages.ts'
 import { validatePodTemplate } from '../pod-template.ts'
 import type { JobSpec } from './job.ts'
 import { validateFailurePolicy, validateSuccessPolicy } from './validate-policies.ts'
@@ -50,7 +50,7 @@ export function validateJobSpec(spec: JobSpec, path: string, errors: FieldErrors
 
 function validateCompletionMode(spec: JobSpec, field: (name: string) => string, errors: FieldErrors): void {
   const { completionMode: mode, completions, parallelism, maxFailedIndexes, backoffLimitPerIndex } = spec
-  if (mode !== undefined && !modes.includes(mode)) errors.push(notSupported(field('completionMode'), mode, modes))
+  validateChoice(mode, modes, field('completionMode'), errors)
   const atMost = (name: string, value: number | undefined, limit: number, when: string) => {
     if (value !== undefined && value > limit)
       errors.push(invalid(field(name), value, `must be less than or equal to ${limit}${when}`))

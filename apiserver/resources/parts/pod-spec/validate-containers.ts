@@ -12,7 +12,7 @@ import {
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { dump } from '../../../validation/go-dump.ts'
 import { dns1123Label, dns1123Subdomain, portName, portNumber } from '../../../validation/names.ts'
-import { reject } from '../messages.ts'
+import { reject, validateChoice, validateRequiredChoice } from '../messages.ts'
 import { validateEnv, validateEnvFrom } from './validate-env.ts'
 import { validateLifecycleAndProbes } from './validate-handlers.ts'
 import { validateMounts } from './validate-mounts.ts'
@@ -39,20 +39,15 @@ function validateCommon(container: Container, context: PodContext, path: string,
   if (!container.name) errors.push(required(field('name')))
   else reject(errors, field('name'), container.name, dns1123Label(container.name))
   if (!container.image) errors.push(required(field('image')))
-  oneOf(container.terminationMessagePolicy, messagePolicies, field('terminationMessagePolicy'), errors)
+  validateRequiredChoice(container.terminationMessagePolicy, messagePolicies, field('terminationMessagePolicy'), errors)
   validatePorts(container, field('ports'), errors)
   validateEnv(container.env ?? [], new Set(context.volumes.keys()), field('env'), errors)
   validateEnvFrom(container.envFrom ?? [], field('envFrom'), errors)
   validateMounts(container, context.volumes, path, errors)
-  oneOf(container.imagePullPolicy, pullPolicies, field('imagePullPolicy'), errors)
+  validateRequiredChoice(container.imagePullPolicy, pullPolicies, field('imagePullPolicy'), errors)
   validateResources(container.resources ?? {}, context.claims, field('resources'), errors)
   validateResizePolicy(container, context.spec, field('resizePolicy'), errors)
   validateSecurityContext(container.securityContext, context.spec.hostUsers ?? true, field('securityContext'), errors)
-}
-
-export function oneOf(value: string | undefined, supported: string[], field: string, errors: FieldErrors): void {
-  if (!value) errors.push(required(field))
-  else if (!supported.includes(value)) errors.push(notSupported(field, value, supported))
 }
 
 function validatePorts({ ports = [] }: Container, path: string, errors: FieldErrors): void {
@@ -68,7 +63,7 @@ function validatePorts({ ports = [] }: Container, path: string, errors: FieldErr
     if (!port.containerPort) errors.push(required(`${at}.containerPort`))
     else reject(errors, `${at}.containerPort`, port.containerPort, portNumber(port.containerPort))
     if (port.hostPort) reject(errors, `${at}.hostPort`, port.hostPort, portNumber(port.hostPort))
-    oneOf(port.protocol, protocols, `${at}.protocol`, errors)
+    validateRequiredChoice(port.protocol, protocols, `${at}.protocol`, errors)
   }
 }
 
@@ -97,8 +92,8 @@ function validateResizePolicy(
   for (const [index, policy] of resizePolicy.entries()) {
     if (seen.has(policy.resourceName)) errors.push(duplicate(`${path}[${index}]`, policy.resourceName))
     seen.add(policy.resourceName)
-    oneOf(policy.resourceName, resizable, path, errors)
-    oneOf(policy.restartPolicy, resizeRestarts, path, errors)
+    validateRequiredChoice(policy.resourceName, resizable, path, errors)
+    validateRequiredChoice(policy.restartPolicy, resizeRestarts, path, errors)
     if (spec.restartPolicy === 'Never' && policy.restartPolicy !== 'NotRequired') {
       const detail = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
       errors.push(invalid(path, policy.restartPolicy, detail))
@@ -114,9 +109,7 @@ const exitCodeOperators = ['In', 'NotIn']
 
 function validateRestartPolicy(container: Container, path: string, errors: FieldErrors): void {
   const { restartPolicy, restartPolicyRules = [] } = container
-  if (restartPolicy !== undefined && !restartPolicies.includes(restartPolicy)) {
-    errors.push(notSupported(`${path}.restartPolicy`, restartPolicy, restartPolicies))
-  }
+  validateChoice(restartPolicy, restartPolicies, `${path}.restartPolicy`, errors)
   if (restartPolicyRules.length === 0) return
   if (restartPolicy === undefined) {
     errors.push(required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used'))

@@ -4,7 +4,7 @@ import { forbidden, invalid, notSupported, required } from '../../../validation/
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { validateLabelSelector } from '../../../validation/label-selector.ts'
 import { dns1123Label, qualifiedName } from '../../../validation/names.ts'
-import { reject } from '../messages.ts'
+import { reject, validateChoice } from '../messages.ts'
 import { validateNodeSelector, validateNodeTerm } from '../node-selector.ts'
 
 type Affinity = NonNullable<PodSpec['affinity']>
@@ -97,8 +97,7 @@ export function validateTopologySpread(constraints: readonly Spread[], path: str
     const { maxSkew, topologyKey, whenUnsatisfiable: action, minDomains, matchLabelKeys, labelSelector } = constraint
     if (maxSkew <= 0) errors.push(invalid(`${at}.maxSkew`, maxSkew, 'must be greater than zero'))
     if (!topologyKey) errors.push(required(`${at}.topologyKey`, 'can not be empty'))
-    if (!whenUnsatisfiable.includes(action))
-      errors.push(notSupported(`${at}.whenUnsatisfiable`, action, whenUnsatisfiable))
+    validateChoice(action, whenUnsatisfiable, `${at}.whenUnsatisfiable`, errors)
     const pair = pairOf(constraint)
     if (constraints.slice(index + 1).some((other) => pairOf(other) === pair))
       errors.push({

@@ -3,7 +3,7 @@ import type { Container, PodSpec } from '../../../../shared/api/types.ts'
 import { forbidden, invalid, notSupported, required } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { dump } from '../../../validation/go-dump.ts'
-import { between, MAX_INT32, reject } from '../messages.ts'
+import { between, MAX_INT32, reject, validateChoice, validateRequiredChoice } from '../messages.ts'
 import { validateWindowsOptions } from './validate-windows.ts'
 
 type SecurityContext = NonNullable<Container['securityContext']>
@@ -61,8 +61,7 @@ function validateSeccomp(profile: SecurityContext['seccompProfile'], path: strin
   if (!profile) return
   const { type, localhostProfile } = profile
   const supported = ['Localhost', 'RuntimeDefault', 'Unconfined']
-  if (!type) errors.push(required(`${path}.type`, 'type is required when seccompProfile is set'))
-  else if (!supported.includes(type)) errors.push(notSupported(`${path}.type`, type, supported))
+  validateRequiredChoice(type, supported, `${path}.type`, errors, 'type is required when seccompProfile is set')
   if (type === 'Localhost') {
     if (localhostProfile === undefined) {
       errors.push(required(`${path}.localhostProfile`, 'must be set when seccomp type is Localhost'))
@@ -81,8 +80,7 @@ function validateAppArmor(profile: SecurityContext['appArmorProfile'], path: str
   if (!profile) return
   const { type, localhostProfile } = profile
   const supported = ['Localhost', 'RuntimeDefault', 'Unconfined']
-  if (!type) errors.push(required(`${path}.type`, 'type is required when appArmorProfile is set'))
-  else if (!supported.includes(type)) errors.push(notSupported(`${path}.type`, type, supported))
+  validateRequiredChoice(type, supported, `${path}.type`, errors, 'type is required when appArmorProfile is set')
   const field = `${path}.localhostProfile`
   if (type === 'Localhost') {
     const trimmed = (localhostProfile ?? '').trim()
@@ -119,10 +117,6 @@ export function validatePodSecurityContext(spec: PodSpec, specPath: string, erro
   validateChoice(context.supplementalGroupsPolicy, ['Merge', 'Strict'], `${path}.supplementalGroupsPolicy`, errors)
   validateChoice(context.seLinuxChangePolicy, ['Recursive'], `${path}.seLinuxChangePolicy`, errors)
   validateWindowsOptions(context.windowsOptions, `${path}.windowsOptions`, errors)
-}
-
-const validateChoice = (value: string | undefined, supported: string[], field: string, errors: FieldErrors): void => {
-  if (value !== undefined && !supported.includes(value)) errors.push(notSupported(field, value, supported))
 }
 
 const MAX_SYSCTL = 253

@@ -1,6 +1,6 @@
 /** A pod's spec, wherever it is embedded, in the order in which upstream names mistakes. */
 import type { ObjectMeta, PodSpec } from '../../../../shared/api/types.ts'
-import { duplicate, forbidden, invalid, notSupported, required, tooLong } from '../../../validation/field-error.ts'
+import { duplicate, forbidden, invalid, required, tooLong } from '../../../validation/field-error.ts'
 import type { FieldErrors } from '../../../validation/field-errors.ts'
 import {
   dns1123Label,
@@ -9,10 +9,9 @@ import {
   qualifiedName,
 } from '../../../validation/names.ts'
 import { validateLabels } from '../../../validation/object-meta.ts'
-import { between, MAX_INT32, reject, validateAddress } from '../messages.ts'
+import { between, MAX_INT32, reject, validateAddress, validateChoice, validateRequiredChoice } from '../messages.ts'
 import { validateTolerations } from '../tolerations.ts'
 import {
-  oneOf,
   type PodContext,
   validateContainers,
   validateEphemeralContainers,
@@ -51,8 +50,8 @@ export function validatePodSpec(spec: PodSpec, { meta, path }: SpecOptions, erro
   validateEphemeralContainers(context, field('ephemeralContainers'), errors)
   validatePodLevelResources(spec, context.claims, field('resources'), errors)
   validateHostPortsMatch(context, path, errors)
-  oneOf(spec.restartPolicy, restartPolicies, field('restartPolicy'), errors)
-  oneOf(spec.dnsPolicy, dnsPolicies, field('dnsPolicy'), errors)
+  validateRequiredChoice(spec.restartPolicy, restartPolicies, field('restartPolicy'), errors)
+  validateRequiredChoice(spec.dnsPolicy, dnsPolicies, field('dnsPolicy'), errors)
   validateLabels(spec.nodeSelector, field('nodeSelector'), errors)
   validatePodSecurityContext(spec, path, errors)
   validateAffinity(spec.affinity, field('affinity'), errors)
@@ -188,9 +187,7 @@ function validateNames(spec: PodSpec, path: string, errors: FieldErrors): void {
   }
   const { preemptionPolicy } = spec
   if (preemptionPolicy === '') errors.push(required(field('preemptionPolicy')))
-  else if (preemptionPolicy !== undefined && !preemptionPolicies.includes(preemptionPolicy)) {
-    errors.push(notSupported(field('preemptionPolicy'), preemptionPolicy, preemptionPolicies))
-  }
+  else validateChoice(preemptionPolicy, preemptionPolicies, field('preemptionPolicy'), errors)
 }
 
 function validateHostname(spec: PodSpec, path: string, errors: FieldErrors): void {

@@ -6,7 +6,14 @@ import type { FieldErrors } from '../../../validation/field-errors.ts'
 import { dns1123Label, dns1123Subdomain } from '../../../validation/names.ts'
 import { validateTemplateMeta } from '../../../validation/object-meta.ts'
 import { validateDriverName } from '../driver-name.ts'
-import { between, reject, validateLocalNonReservedPath, validateLocalPath, validateNoBacksteps } from '../messages.ts'
+import {
+  between,
+  reject,
+  validateChoice,
+  validateLocalNonReservedPath,
+  validateLocalPath,
+  validateNoBacksteps,
+} from '../messages.ts'
 import { type ClaimSpec, validateClaimSpec } from '../volume-claim.ts'
 import { hostPathTypes } from '../volume-rules.ts'
 import { validateFieldRef, validateResourceRef, volumeFieldPaths } from './validate-env.ts'
@@ -63,9 +70,7 @@ const rules: Rules = {
       return
     }
     validateNoBacksteps(source.path, `${path}.path`, errors)
-    if (source.type !== undefined && !hostPathTypes.includes(source.type)) {
-      errors.push(notSupported(`${path}.type`, source.type, hostPathTypes))
-    }
+    validateChoice(source.type, hostPathTypes, `${path}.type`, errors)
   },
   gitRepo(source, path, errors) {
     needs('repository')(source, path, errors)
@@ -208,9 +213,8 @@ function validateAzureDisk(
 ): void {
   if (!diskName) errors.push(required(`${path}.diskName`))
   if (!diskURI) errors.push(required(`${path}.diskURI`))
-  if (cachingMode !== undefined && !cachingModes.includes(cachingMode))
-    errors.push(notSupported(`${path}.cachingMode`, cachingMode, cachingModes))
-  if (kind !== undefined && !diskKinds.includes(kind)) errors.push(notSupported(`${path}.kind`, kind, diskKinds))
+  validateChoice(cachingMode, cachingModes, `${path}.cachingMode`, errors)
+  validateChoice(kind, diskKinds, `${path}.kind`, errors)
   const [start, example] =
     kind === 'Managed'
       ? [
