@@ -92,29 +92,17 @@ const schema = (): Fields => ({
   'x-': extension(31),
 })
 
+const placed = (type: number, uniqueItems: number): Fields => ({
+  required: flag(1),
+  in: text(2),
+  description: text(3),
+  name: text(4),
+  type: text(type),
+  uniqueItems: flag(uniqueItems),
+})
 const place: Record<string, { branch: number; fields: Fields }> = {
-  query: {
-    branch: 3,
-    fields: {
-      required: flag(1),
-      in: text(2),
-      description: text(3),
-      name: text(4),
-      type: text(6),
-      uniqueItems: flag(20),
-    },
-  },
-  path: {
-    branch: 4,
-    fields: {
-      required: flag(1),
-      in: text(2),
-      description: text(3),
-      name: text(4),
-      type: text(5),
-      uniqueItems: flag(19),
-    },
-  },
+  query: { branch: 3, fields: placed(6, 20) },
+  path: { branch: 4, fields: placed(5, 19) },
 }
 const body = (): Fields => ({ name: text(2), in: text(3), required: flag(4), schema: message(5, schema) })
 /** Parameter{BodyParameter{…}} or Parameter{NonBodyParameter{…}} */
