@@ -23,7 +23,7 @@ import {
   stuckInMs,
   withDeploymentCondition,
 } from './deployment-status.ts'
-import { createReplicaSetControl, kind, type ReplicaSetControl, type Rollout } from './replica-set-control.ts'
+import { kind, ReplicaSetControl, type Rollout } from './replica-set-control.ts'
 import { DESIRED_REPLICAS } from './revisions.ts'
 import { beyondHistory, isActiveSet, newSetSize, scaleSteps, shrinkOldSets, sizeOf } from './sizes.ts'
 
@@ -43,7 +43,7 @@ class DeploymentController implements Controller {
     this.#client = client
     this.#clock = clock
     this.#recorder = createEventRecorder({ client, clock, log, component: 'deployment-controller' })
-    this.#control = createReplicaSetControl({ client, recorder: this.#recorder, clock })
+    this.#control = new ReplicaSetControl({ client, recorder: this.#recorder, clock })
     this.#deployments = informers.whole<Deployment>(deploymentsResource)
     this.#sets = informers.whole<ReplicaSet>(replicaSets)
     this.#pods = informers.pods()

@@ -33,32 +33,18 @@ function annotated(annotations: Record<string, string>, size: Parameters<typeof 
 }
 
 /** Changes the ReplicaSets of a deployment, and writes the events and conditions that belong to each change. */
-export interface ReplicaSetControl {
-  /** Finds the ReplicaSet of the current template. With `create`, the set exists afterwards. */
-  split(deployment: Deployment, sets: readonly ReplicaSet[], options: { create: boolean }): Promise<Rollout>
-  /** Resizes the sets. Resolves to whether any size has changed. */
-  apply(rollout: Rollout, steps: readonly Step[]): Promise<boolean>
-}
-
-class RolloutSets implements ReplicaSetControl {
+export class ReplicaSetControl {
   readonly #client: Client
   readonly #recorder: EventRecorder
   readonly #clock: Clock
 
-  constructor({
-    client,
-    recorder,
-    clock,
-  }: {
-    client: Client
-    recorder: EventRecorder
-    clock: Clock
-  }) {
+  constructor({ client, recorder, clock }: { client: Client; recorder: EventRecorder; clock: Clock }) {
     this.#client = client
     this.#recorder = recorder
     this.#clock = clock
   }
 
+  /** Finds the ReplicaSet of the current template. With `create`, the set exists afterwards. */
   async split(deployment: Deployment, sets: readonly ReplicaSet[], { create }: { create: boolean }): Promise<Rollout> {
     const found = findNewest(deployment, sets)
     const old = sets.filter((set) => set !== found)
@@ -75,6 +61,7 @@ class RolloutSets implements ReplicaSetControl {
     return { deployment: noted, fresh: made, old }
   }
 
+  /** Resizes the sets. Resolves to whether any size has changed. */
   async apply({ deployment }: Rollout, steps: readonly Step[]): Promise<boolean> {
     const wanted = sizeOf(deployment)
     const said = sizeAnnotations(wanted, wanted + maxSurge(deployment))
@@ -173,9 +160,3 @@ class RolloutSets implements ReplicaSetControl {
     return await this.#client.update<Deployment>(deployments, changed, { subresource: 'status' })
   }
 }
-
-export const createReplicaSetControl = (context: {
-  client: Client
-  recorder: EventRecorder
-  clock: Clock
-}): ReplicaSetControl => new RolloutSets(context)
