@@ -15,7 +15,7 @@ import { createKillPod, type KillPod } from './kill-pod.ts'
 import { noTerminations } from './record/no-terminations.ts'
 import { ApiTerminationRecorder, type PodEnd, type TerminationRecorder } from './record/termination-recorder.ts'
 import { createRestartAll, type RestartAll } from './restart-all.ts'
-import { createRunningGraces, type RunningGraces } from './running-grace.ts'
+import { RunningGraces } from './running-grace.ts'
 
 export interface PodEndingsOptions {
   client: Client
@@ -57,7 +57,7 @@ export class PodEndings {
   constructor(options: PodEndingsOptions) {
     const { clock, events, featureGates, hooks, metrics, runtime, warn } = options
     this.#options = options
-    this.#graces = createRunningGraces(clock)
+    this.#graces = new RunningGraces(clock)
     this.#terminations = options.brief ? noTerminations : recorder(options)
     this.killer = new ContainerKiller({
       runtime,

@@ -1,50 +1,39 @@
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 
-/** The grace period of one container that is being stopped. What is waited for is charged to it, in whole seconds. */
-export interface RunningGrace {
-  /** Seconds that are left; 0 or less: none. */
-  readonly left: number
-  /**
-   * Begins `work` and waits for it, but no longer than what is left, which is not nothing. False: it was not done in
-   * time; it goes on then. The grace counts from before the work, so that work which takes all of it is late.
-   */
-  charge(work: () => Promise<unknown>): Promise<boolean>
-  /** Calls `listener` with the seconds that are left whenever the grace period is shortened. */
-  onShortened(listener: (left: number) => void): void
-  end(): void
-}
 /** Keeps the running grace periods of all containers. */
-export interface RunningGraces {
+export class RunningGraces {
+  readonly #clock: Clock
+  readonly #running = new Map<string, Set<RunningGrace>>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
   /** `onShortened` is told the whole grace, where it is less than `seconds` in the end. */
-  begin(podUid: string, seconds: number, options: { onShortened(seconds: number): void }): RunningGrace
+  begin(podUid: string, seconds: number, { onShortened }: { onShortened(seconds: number): void }): RunningGrace {
+    const ofPod = this.#running.get(podUid) ?? new Set()
+    this.#running.set(podUid, ofPod)
+    const end = (): void => {
+      ofPod.delete(grace)
+      if (ofPod.size === 0 && this.#running.get(podUid) === ofPod) this.#running.delete(podUid)
+    }
+    const grace = new RunningGrace(seconds, this.#clock, { end, onShortened })
+    ofPod.add(grace)
+    return grace
+  }
+
   /**
    * The containers of a pod that are being stopped have had `seconds` from the beginning, and no more. It never
    * lengthens.
    */
-  shorten(podUid: string, seconds: number): void
-}
-
-export function createRunningGraces(clock: Clock): RunningGraces {
-  const running = new Map<string, Set<Grace>>()
-  return {
-    begin(podUid, seconds, { onShortened }) {
-      const ofPod = running.get(podUid) ?? new Set()
-      running.set(podUid, ofPod)
-      const end = (): void => {
-        ofPod.delete(grace)
-        if (ofPod.size === 0 && running.get(podUid) === ofPod) running.delete(podUid)
-      }
-      const grace = new Grace(seconds, clock, { end, onShortened })
-      ofPod.add(grace)
-      return grace
-    },
-    shorten(podUid, seconds) {
-      for (const grace of running.get(podUid) ?? []) grace.shorten(seconds)
-    },
+  shorten(podUid: string, seconds: number): void {
+    for (const grace of this.#running.get(podUid) ?? []) grace.shorten(seconds)
   }
 }
 
-class Grace implements RunningGrace {
+/** The grace period of one container that is being stopped. What is waited for is charged to it, in whole seconds. */
+export class RunningGrace {
+  /** Seconds that are left; 0 or less: none. */
   left: number
   readonly end: () => void
   #seconds: number
@@ -61,6 +50,10 @@ class Grace implements RunningGrace {
     this.#told = told
   }
 
+  /**
+   * Begins `work` and waits for it, but no longer than what is left, which is not nothing. False: it was not done in
+   * time; it goes on then. The grace counts from before the work, so that work which takes all of it is late.
+   */
   async charge(work: () => Promise<unknown>): Promise<boolean> {
     const startedMs = this.#clock.monotonic()
     const limit = Promise.withResolvers<false>()
@@ -80,6 +73,7 @@ class Grace implements RunningGrace {
     }
   }
 
+  /** Calls `listener` with the seconds that are left whenever the grace period is shortened. */
   onShortened(listener: (left: number) => void): void {
     this.#listener = listener
   }
