@@ -4,7 +4,7 @@ import { customResourceDefinitions } from '../shared/client/resources.ts'
 import type { ServerClient } from '../shared/client/rest-client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { type TellFailure, tellFailures } from '../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../shared/concurrency/work-queue.ts'
+import { WorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Log } from '../shared/log/log.ts'
 import type { ApiResource, ApiResources, Controller } from './controller.ts'
 
@@ -50,7 +50,7 @@ export class DiscoveredResources implements ApiResources, Controller {
   constructor({ client, clock, log }: { client: ServerClient; clock: Clock; log: Log }) {
     this.#client = client
     this.#failed = tellFailures({ clock, log, loop: 'discovery', object: (group: string) => `the group ${group}` })
-    this.#queue = createWorkQueue<'refresh'>({
+    this.#queue = new WorkQueue<'refresh'>({
       clock: clock.machine,
       retry: { initialMs: 200, maxMs: 5_000 },
       work: () => this.#refresh(),

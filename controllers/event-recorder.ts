@@ -5,7 +5,7 @@ import { events } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { toMicroTime, toTime } from '../shared/clock/timestamp.ts'
 import { tellFailures } from '../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../shared/concurrency/work-queue.ts'
+import { WorkQueue } from '../shared/concurrency/work-queue.ts'
 import { createEventFilter, type KnownEvent } from '../shared/events/event-filter.ts'
 import type { Log } from '../shared/log/log.ts'
 
@@ -65,7 +65,7 @@ class Recorder implements EventRecorder {
     this.#clock = clock
     this.#component = component
     const lost = tellFailures({ clock, log, loop: component, object: nameOf, outcome: 'which is lost' })
-    this.#queue = createWorkQueue<Entry>({
+    this.#queue = new WorkQueue<Entry>({
       clock,
       concurrency: 4,
       work: (entry) => this.#post(entry).catch((error) => lost(error, entry)),

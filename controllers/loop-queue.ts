@@ -1,8 +1,8 @@
 import { type LoopFailuresOptions, tellFailures } from '../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../shared/concurrency/work-queue.ts'
+import { WorkQueue } from '../shared/concurrency/work-queue.ts'
 
 /** Creates the queue of a loop, which works on `concurrency` keys at once. The log tells which keys fail. */
 export const createLoopQueue = <Key = string>(
   { concurrency, ...loop }: LoopFailuresOptions<Key> & { concurrency?: number },
   work: (key: Key) => Promise<void>,
-): WorkQueue<Key> => createWorkQueue({ clock: loop.clock, concurrency, work, onError: tellFailures(loop) })
+): WorkQueue<Key> => new WorkQueue({ clock: loop.clock, concurrency, work, onError: tellFailures(loop) })

@@ -1,7 +1,7 @@
 import { AddressRange } from '../shared/api/services/address-range.ts'
 import type { Node } from '../shared/api/types.ts'
 import { nodes as nodesResource } from '../shared/client/resources.ts'
-import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
+import { WorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 import type { TrimmedNode } from './informers/trimmed-node.ts'
 
@@ -15,7 +15,7 @@ const NODE_BITS = 24
 export function startNodeIpam({ client, informers, clock, log }: ControllerContext, clusterCidr: string): Controller {
   const nodes = informers.nodes()
   // One node after the other.
-  const queue = createWorkQueue<string>({
+  const queue = new WorkQueue<string>({
     clock,
     async work(name): Promise<void> {
       if (nodes.get({ name })?.spec?.podCIDR) return

@@ -2,7 +2,7 @@ import { ignoring } from '../../shared/api/status/status-error.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
+import { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Logger } from '../../shared/log/log.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import type { User } from '../kind/user.ts'
@@ -40,7 +40,7 @@ export class AvailabilityChecker {
   constructor(options: CheckerOptions) {
     const { clock, log } = options
     this.#options = options
-    this.#queue = createWorkQueue<string>({
+    this.#queue = new WorkQueue<string>({
       clock: clock.machine,
       concurrency: workers,
       retry,

@@ -1,7 +1,7 @@
 import { ignoring } from '../../shared/api/status/status-error.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
+import { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Logger } from '../../shared/log/log.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import type { User } from '../kind/user.ts'
@@ -55,7 +55,7 @@ export class LocalApiServices {
     this.#kinds = kinds
     this.#registry = registry
     this.#self = self
-    this.#queue = createWorkQueue<string>({
+    this.#queue = new WorkQueue<string>({
       clock: clock.machine,
       work: (name) => this.#sync(name),
       onError: (error, name) => log.warn({ err: error, apiService: name }, 'APIService: will try again'),

@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/clock/clock.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
+import { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Logger } from '../../shared/log/log.ts'
 import type { User } from '../kind/user.ts'
 import { type DiscoveredVersion, readAggregated, readLegacy } from './discovery-document.ts'
@@ -46,7 +46,7 @@ export class RemoteDocuments {
   constructor(options: DocumentsOptions) {
     const { clock, log } = options
     this.#options = options
-    this.#queue = createWorkQueue<string>({
+    this.#queue = new WorkQueue<string>({
       clock: clock.machine,
       concurrency: workers,
       retry,

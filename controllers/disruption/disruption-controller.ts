@@ -8,7 +8,7 @@ import { everyState, type Informer } from '../../shared/client/informer.ts'
 import { podDisruptionBudgets } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { type TellFailure, tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
+import { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { ApiResources, Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import type { TrimmedPod } from '../informers/trimmed-pod.ts'
@@ -42,7 +42,7 @@ class DisruptionController implements Controller {
     this.#pods = informers.pods()
     this.#budgets = informers.whole<PodDisruptionBudget>(podDisruptionBudgets)
     this.#stale = startStaleDisruptions(context)
-    this.#queue = createWorkQueue<string>({
+    this.#queue = new WorkQueue<string>({
       clock,
       work: (key) => this.#sync(key),
       onError: this.#failed,

@@ -9,7 +9,7 @@ import { horizontalPodAutoscalers } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { type TellFailure, tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
+import { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import {
   type ApiResource,
   type ApiResources,
@@ -88,7 +88,7 @@ class AutoscalerController implements Controller {
     this.#recorder = createEventRecorder({ client, clock, log, component })
     this.#pods = informers.pods()
     this.#autoscalers = informers.whole<Autoscaler>(horizontalPodAutoscalers)
-    this.#queue = createWorkQueue<string>({ clock, work: (key) => this.#round(key), onError: this.#failed })
+    this.#queue = new WorkQueue<string>({ clock, work: (key) => this.#round(key), onError: this.#failed })
     const consider = ({ metadata }: Autoscaler): void =>
       this.#queue.addAfter(`${metadata.namespace}/${metadata.name}`, settings.syncPeriodMs)
     this.#autoscalers.addHandler({

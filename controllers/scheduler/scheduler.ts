@@ -6,7 +6,7 @@ import type { Informer } from '../../shared/client/informer.ts'
 import { persistentVolumeClaims, podDisruptionBudgets, pods as podsResource } from '../../shared/client/resources.ts'
 import type { Timer } from '../../shared/clock/clock.ts'
 import { type TellFailure, tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
+import { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import type { TrimmedNode } from '../informers/trimmed-node.ts'
@@ -65,7 +65,7 @@ class Scheduler implements Controller {
     this.#namespaces = informers.namespaces()
     this.#budgets = informers.whole(podDisruptionBudgets)
     this.#selectors = new DefaultSelectors(informers)
-    this.#attempts = createWorkQueue<number>({
+    this.#attempts = new WorkQueue<number>({
       clock,
       concurrency: BINDINGS_AT_ONCE,
       work: () => this.#attempt(),

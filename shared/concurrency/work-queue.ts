@@ -1,17 +1,6 @@
 import type { Clock, Timer } from '../clock/clock.ts'
 import { type Backoff, createBackoff } from './backoff.ts'
 
-/**
- * Keys that need work. A key waits at most once, is never worked on twice at the same time, and one added while it is
- * being worked on runs again afterwards. A key whose work throws comes back after a growing delay.
- */
-export interface WorkQueue<Key> {
-  add(key: Key): void
-  /** Adds the key after a delay. Of several delays the earliest counts. */
-  addAfter(key: Key, delayMs: number): void
-  /** Resolves when the work under way has ended; nothing begins after the call. */
-  close(): Promise<void>
-}
 export interface WorkQueueOptions<Key> {
   clock: Clock
   work(key: Key): Promise<void>
@@ -25,7 +14,11 @@ export interface WorkQueueOptions<Key> {
 
 const RETRY = { initialMs: 10, maxMs: 30_000 }
 
-class Queue<Key> implements WorkQueue<Key> {
+/**
+ * Keys that need work. A key waits at most once, is never worked on twice at the same time, and one added while it is
+ * being worked on runs again afterwards. A key whose work throws comes back after a growing delay.
+ */
+export class WorkQueue<Key> {
   readonly #clock: Clock
   readonly #work: (key: Key) => Promise<void>
   readonly #onError: (error: unknown, key: Key, inARow: number) => void
@@ -54,6 +47,7 @@ class Queue<Key> implements WorkQueue<Key> {
     queueMicrotask(() => this.#pump())
   }
 
+  /** Adds the key after a delay. Of several delays the earliest counts. */
   addAfter(key: Key, delayMs: number): void {
     if (this.#closed) return
     const dueMs = this.#clock.monotonic() + delayMs
@@ -71,6 +65,7 @@ class Queue<Key> implements WorkQueue<Key> {
     this.#delayed.set(key, { timer, dueMs })
   }
 
+  /** Resolves when the work under way has ended; nothing begins after the call. */
   async close(): Promise<void> {
     this.#closed = true
     this.#waiting.clear()
@@ -108,5 +103,3 @@ class Queue<Key> implements WorkQueue<Key> {
     }
   }
 }
-
-export const createWorkQueue = <Key>(options: WorkQueueOptions<Key>): WorkQueue<Key> => new Queue<Key>(options)

@@ -4,7 +4,7 @@ import { createBackoff } from '../../shared/concurrency/backoff.ts'
 import { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'
 import { Turns } from '../../shared/concurrency/turns.ts'
 import { Undo } from '../../shared/concurrency/undo.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 
 const ms = 1
 
@@ -20,7 +20,7 @@ t.test('a back-off doubles to its limit, starts again, and spreads by chance', a
 t.test('a key waits once, runs alone, and runs again when it was added meanwhile', async (t) => {
   const clock = createVirtualClock()
   const log: string[] = []
-  const queue = createWorkQueue<string>({
+  const queue = new WorkQueue<string>({
     clock,
     concurrency: 2,
     onError: () => t.fail('nothing fails here'),
@@ -42,7 +42,7 @@ t.test('work that fails comes back later and later; success forgets', async (t) 
   const clock = createVirtualClock()
   const attempts: number[] = []
   const failures: unknown[] = []
-  const queue = createWorkQueue<string>({
+  const queue = new WorkQueue<string>({
     clock,
     retry: { initialMs: 10, maxMs: 40 },
     onError: (error) => failures.push(error),
@@ -63,7 +63,7 @@ t.test('work that fails comes back later and later; success forgets', async (t) 
 t.test('of several delays the earliest wins; closing waits for what runs and lets nothing begin', async (t) => {
   const clock = createVirtualClock()
   const log: string[] = []
-  const queue = createWorkQueue<string>({
+  const queue = new WorkQueue<string>({
     clock,
     onError: () => {},
     async work(key) {

@@ -11,7 +11,7 @@ import { services } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 import { tellFailures } from '../../shared/concurrency/loop-failures.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import { startTestApiServer } from '../harness/api-server.ts'
 import { until } from '../harness/until.ts'
 
@@ -84,7 +84,7 @@ t.test('each loop has its own minute', async (t) => {
 t.test('a race that is lost is ordinary; a key that always loses is not', async (t) => {
   const { clock, log, warnings } = stage()
   let left = 10
-  const queue = createWorkQueue<string>({
+  const queue = new WorkQueue<string>({
     clock,
     async work() {
       if (left-- > 0) throw modified({ group: 'batch', plural: 'jobs' }, 'a')
