@@ -10,12 +10,15 @@ import { AuditWebhook } from './webhook.ts'
 
 interface Sink {
   write(line: string): void
+  /** Writes what waits for other lines. */
+  flush?(): void
   close(): Promise<void>
 }
 
 /** Lines are made so many at a time: the code that makes them is in the processor's caches then. */
 const together = 32
-const latestMs = 5
+/** This timer serves all that waits: at few requests a second a timer costs more than a line. */
+const latestMs = 15
 
 /** Decides which requests are recorded, and takes their events to the log and the webhook. */
 export class Auditor {
@@ -43,13 +46,17 @@ export class Auditor {
 
   /** Asks for the line later, with those of other requests. */
   write(line: () => string): void {
-    if (this.#waiting.push(line) >= together) this.#flush()
-    else this.#timer ??= this.#clock.machine.setTimer(latestMs, () => this.#flush(), { background: true })
+    this.#timer ??= this.#clock.machine.setTimer(latestMs, () => this.#flush(), { background: true })
+    if (this.#waiting.push(line) >= together) this.#makeLines()
   }
 
   #flush(): void {
-    this.#timer?.cancel()
     this.#timer = undefined
+    this.#makeLines()
+    for (const sink of this.#sinks) sink.flush?.()
+  }
+
+  #makeLines(): void {
     const waiting = this.#waiting
     this.#waiting = []
     for (const line of waiting) {
@@ -59,7 +66,8 @@ export class Auditor {
   }
 
   async close(): Promise<void> {
-    this.#flush()
+    this.#timer?.cancel()
+    this.#makeLines()
     await Promise.all(this.#sinks.map((sink) => sink.close()))
   }
 }

@@ -10,7 +10,7 @@ import {
   type WriteStream,
 } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
-import type { Clock, Timer } from '../../shared/clock/clock.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
 import { toMicroTime } from '../../shared/clock/timestamp.ts'
 import type { Logger } from '../../shared/log/log.ts'
 
@@ -33,7 +33,6 @@ const defaultMegabytes = 100
 const maxTogether = 256 * 1024
 /** A character takes so many bytes at most. */
 const bytesPerCharacter = 3
-const flushMs = 15
 /** Lines that the disk has not taken. */
 const maxWaitingBytes = 64 * megabyte
 
@@ -49,7 +48,6 @@ export class LogFile {
    */
   readonly #waiting = Buffer.allocUnsafeSlow(maxTogether)
   #waitingBytes = 0
-  #timer: Timer | undefined
 
   constructor(options: LogFileOptions) {
     this.#options = options
@@ -63,24 +61,21 @@ export class LogFile {
       return
     }
     const most = line.length * bytesPerCharacter
-    if (this.#waitingBytes + most > maxTogether) this.#flush()
+    if (this.#waitingBytes + most > maxTogether) this.flush()
     if (most > maxTogether) {
       this.#append(Buffer.from(line))
       return
     }
     this.#waitingBytes += this.#waiting.write(line, this.#waitingBytes)
-    this.#timer ??= this.#options.clock.machine.setTimer(flushMs, () => this.#flush(), { background: true })
   }
 
   async close(): Promise<void> {
-    this.#flush()
+    this.flush()
     if (this.#options.path === '-') return
     await new Promise<void>((resolve) => void this.#stream.end(resolve))
   }
 
-  #flush(): void {
-    this.#timer?.cancel()
-    this.#timer = undefined
+  flush(): void {
     if (this.#waitingBytes === 0) return
     const lines = Buffer.from(this.#waiting.subarray(0, this.#waitingBytes))
     this.#waitingBytes = 0
