@@ -174,6 +174,9 @@ const isShared = (found: { group: string; version: string; kind: string }): bool
   ['List', 'Status'].includes(found.kind) ||
   (ofEveryVersion.has(found.kind) && knownGroupVersions().includes(apiVersionOf(found)))
 
+/** Kinds of these groups are served by servers within a real server, which know no kinds of others. */
+const ownSchemes = ['apiextensions.k8s.io', 'apiregistration.k8s.io']
+
 /** A body of another kind is read as its own kind first, then refused. */
 function otherKind(
   found: { group: string; version: string; kind: string },
@@ -182,7 +185,8 @@ function otherKind(
   maxValues?: number,
 ): string {
   const schema = `io.k8s.api.${packageOf(found.group)}.${found.version}.${found.kind}`
-  const known = hasStructType(schema) && isKind(schema)
+  const isForeign = ownSchemes.includes(expected.group) && found.group !== expected.group
+  const known = !isForeign && hasStructType(schema) && isKind(schema)
   if (!known && !isShared(found)) {
     return unregistered(found)
   }

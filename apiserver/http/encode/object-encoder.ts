@@ -61,6 +61,6 @@ export function headOf(definition: ResourceDefinition): string {
   return head
 }
 
-/** Returns the internal type as Go prints it in messages. */
+/** Returns the internal type as Go prints it in messages. Events of both groups are one type. */
 export const goType = ({ group, kind }: Pick<ResourceDefinition, 'group' | 'kind'>): string =>
-  `${group === '' ? 'core' : group.split('.')[0]}.${kind}`
+  `${group === '' || kind === 'Event' ? 'core' : group.split('.')[0]}.${kind}`

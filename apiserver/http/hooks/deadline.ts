@@ -10,7 +10,7 @@ export const deadline: Step = ({ info: { query, target, method } }) => {
   if (query === noQuery || !query.has('timeout')) return
   const isProxy = target?.resource === 'proxy' && target.namespace === undefined // the deprecated prefix /proxy/
   const isLong = target && (isProxy || target.watchPrefix || longRunning.has(target.subresource ?? ''))
-  const isWatch = target && method === 'GET' && booleanParameter(query, 'watch')
+  const isWatch = target && target.name === undefined && method === 'GET' && booleanParameter(query, 'watch')
   if (!isLong && !isWatch) checkTimeout(query)
 }
 
