@@ -1,6 +1,7 @@
 import { toJson } from '../../shared/api/json/exact-json.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { entryPieces, type ManagedFieldsEntry } from '../patch/managed-fields.ts'
+import { put } from '../values/json-map.ts'
 import { jsonOf } from '../values/recurring.ts'
 
 /** The one encoding of a write. Everything that is ever sent of the object is cut from this string. */
@@ -23,16 +24,23 @@ export function encodePieces(object: KubeObject): string[] {
     own = after
   }
   own += managedFields.length > 0 ? ']}' : '}'
+  let members: Record<string, unknown> = {}
   for (const key in object) {
     if (key === 'metadata' || key === 'kind' || key === 'apiVersion') continue
-    const json = jsonOf(object[key])
-    if (json === undefined) continue
-    own += `,${JSON.stringify(key)}:`
-    if (key === 'spec') {
-      pieces.push(own, json)
+    const spec = key === 'spec' ? jsonOf(object.spec) : undefined
+    if (spec === undefined) put(members, key, object[key])
+    else {
+      pieces.push(`${own}${jsonBehind(members)},"spec":`, spec)
       own = ''
-    } else own += json
+      members = {}
+    }
   }
-  pieces.push(`${own}}`)
+  pieces.push(`${own}${jsonBehind(members)}}`)
   return pieces
+}
+
+/** Returns the JSON of members that follow others. */
+function jsonBehind(members: Record<string, unknown>): string {
+  const json = toJson(members)
+  return json === '{}' ? '' : `,${json.slice(1, -1)}`
 }

@@ -16,14 +16,13 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
   return result
 }
 
-/** Removes what is null in the objects of a list, as a real server's library does. Changes the value in place. */
+/**
+ * Returns a value without what is null in its objects, as a real server's library reads the items of a list. It deletes
+ * nothing: V8 keeps an object from which a key was deleted as a dictionary, which is large and slow.
+ */
 function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) for (const item of value) withoutNulls(item)
-  else if (isMap(value)) {
-    for (const key of Object.keys(value)) {
-      if (value[key] === null) delete value[key]
-      else withoutNulls(value[key])
-    }
-  }
-  return value
+  if (Array.isArray(value)) return value.map(withoutNulls)
+  if (!isMap(value)) return value
+  const members = Object.entries(value).filter(([, member]) => member !== null)
+  return Object.fromEntries(members.map(([key, member]) => [key, withoutNulls(member)]))
 }

@@ -36,7 +36,7 @@ export class PackedText {
 
   /** `pieces`: what the text is joined from. Every second piece may be shared. */
   constructor(text: string, pieces?: readonly string[]) {
-    this.parts = pieces ? packed(text, pieces, asIs) : pack(text)
+    this.parts = pieces ? packed(text, pieces) : pack(text)
   }
 
   toString(): string {
@@ -67,26 +67,29 @@ function pack(text: string): string[] {
   const cuts = text.length < 2 * minShared ? [] : boundaries(text)
   if (cuts.length === 0) return [text]
   const pieces = [...cuts, text.length].map((to, index) => text.slice(index === 0 ? 0 : cuts[index - 1], to))
-  return packed(text, pieces, copyOf)
+  return packed(text, pieces)
 }
 
-/** Joins neighbours that are not shared. `kept` makes what stays in memory of a text. */
-function packed(text: string, pieces: readonly string[], kept: (text: string) => string): string[] {
+/**
+ * Joins neighbours that are not shared. What stays in memory is a copy: V8 keeps a text that was put together as a tree
+ * of its pieces, which takes several times the memory.
+ */
+function packed(text: string, pieces: readonly string[]): string[] {
   const parts: string[] = []
   let own = ''
   for (let index = 0; index < pieces.length; index++) {
     const piece = pieces[index]!
-    const part = index % 2 === 1 ? share(piece, kept) : undefined
+    const part = index % 2 === 1 ? share(piece) : undefined
     if (part === undefined) {
       own += piece
       continue
     }
-    if (own !== '') parts.push(kept(own))
+    if (own !== '') parts.push(copyOf(own))
     parts.push(part)
     own = ''
   }
-  if (parts.length === 0) return [text]
-  if (own !== '') parts.push(kept(own))
+  if (parts.length === 0) return [copyOf(text)]
+  if (own !== '') parts.push(copyOf(own))
   return parts
 }
 
@@ -119,11 +122,11 @@ function boundaries(text: string): number[] {
  * Returns the remembered text that is equal; else this one is remembered, for those to come. Returns undefined for a
  * piece that is too short or too long.
  */
-function share(piece: string, kept: (text: string) => string): string | undefined {
+function share(piece: string): string | undefined {
   if (piece.length < minShared || piece.length > maxShared) return undefined
   const found = recent.get(piece)
   if (found !== undefined) return found
-  const text = former.get(piece) ?? kept(piece)
+  const text = former.get(piece) ?? copyOf(piece)
   if (recent.size >= maxGeneration) {
     former = recent
     recent = new Map()
@@ -131,5 +134,3 @@ function share(piece: string, kept: (text: string) => string): string | undefine
   recent.set(text, text)
   return text
 }
-
-const asIs = (text: string): string => text

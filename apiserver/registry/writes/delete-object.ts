@@ -118,8 +118,8 @@ async function apply(
     revision = result.revision
   }
   if (removed) {
-    const isAsBefore = (definition.custom ? withoutStorageVersion(value) : value) === current.value
-    const lastValue = isAsBefore || decision.written ? undefined : value
+    const isAsBefore = () => (definition.custom ? withoutStorageVersion(value) : value) === current.value
+    const lastValue = decision.written || isAsBefore() ? undefined : value
     if (decision.written && registry.lastStateMs > 0) await registry.clock.sleep(registry.lastStateMs)
     registry.cacheOf(definition).expectRemoval(key, { revision, lastValue, object: decision.object })
     const result = await registry.storage.delete({ key, expect: revision, lastValue, fence })
