@@ -99,27 +99,29 @@ const hasEndedOnce = ({ restartCount, state }: ContainerStatus): boolean =>
 
 const trimSpec = remembered(
   (spec: PodSpec): TrimmedPodSpec =>
-    specs.of({
-      nodeName: spec.nodeName,
-      nodeSelector: spec.nodeSelector,
-      affinity: spec.affinity,
-      topologySpreadConstraints: spec.topologySpreadConstraints,
-      tolerations: spec.tolerations,
-      schedulerName: spec.schedulerName,
-      schedulingGates: spec.schedulingGates,
-      priority: spec.priority,
-      preemptionPolicy: spec.preemptionPolicy,
-      overhead: spec.overhead,
-      resources: spec.resources,
-      hostNetwork: spec.hostNetwork,
-      hostname: spec.hostname,
-      subdomain: spec.subdomain,
-      containers: spec.containers.map(trimContainer),
-      initContainers: spec.initContainers?.map(trimContainer),
-      volumes: spec.volumes?.filter(
-        ({ persistentVolumeClaim, ephemeral, image }) => persistentVolumeClaim ?? ephemeral ?? image,
-      ),
-    }),
+    Object.freeze(
+      specs.of({
+        nodeName: spec.nodeName,
+        nodeSelector: spec.nodeSelector,
+        affinity: spec.affinity,
+        topologySpreadConstraints: spec.topologySpreadConstraints,
+        tolerations: spec.tolerations,
+        schedulerName: spec.schedulerName,
+        schedulingGates: spec.schedulingGates,
+        priority: spec.priority,
+        preemptionPolicy: spec.preemptionPolicy,
+        overhead: spec.overhead,
+        resources: spec.resources,
+        hostNetwork: spec.hostNetwork,
+        hostname: spec.hostname,
+        subdomain: spec.subdomain,
+        containers: spec.containers.map(trimContainer),
+        initContainers: spec.initContainers?.map(trimContainer),
+        volumes: spec.volumes?.filter(
+          ({ persistentVolumeClaim, ephemeral, image }) => persistentVolumeClaim ?? ephemeral ?? image,
+        ),
+      }),
+    ),
 )
 
 function trimContainer({ name, image, resources, ports, restartPolicy }: Container): TrimmedContainer {

@@ -1,8 +1,9 @@
+import { remembered } from '../../shared/api/json/remembered.ts'
 import type { Taint } from '../../shared/api/nodes/taints.ts'
 import { collide, type HostPort, hostPortsOf } from '../../shared/api/pods/host-ports.ts'
 import { type Amounts, add, amountsOf, podRequests } from '../../shared/api/quantities/amounts.ts'
 import type { TrimmedNode } from '../informers/trimmed-node.ts'
-import type { TrimmedPod } from '../informers/trimmed-pod.ts'
+import type { TrimmedPod, TrimmedPodSpec } from '../informers/trimmed-pod.ts'
 import { type AffinityTerms, affinityTerms } from './affinity-terms.ts'
 import type { ImageState } from './image-states.ts'
 
@@ -24,16 +25,16 @@ const weighedIfMissing: Amounts = new Map([
 ])
 
 export function podInfo(pod: TrimmedPod): PodInfo {
-  const requests = podRequests(pod)
   const affinity = affinityTerms(pod)
-  return {
-    pod,
-    requests,
-    weighed: podRequests(pod, weighedIfMissing),
-    hostPorts: hostPortsOf(pod),
-    ...(affinity && { affinity }),
-  }
+  return { pod, ...demandsOf(pod.spec), ...(affinity && { affinity }) }
 }
+
+/** Pods of one template ask for the same. */
+const demandsOf = remembered((spec: TrimmedPodSpec) => ({
+  requests: podRequests({ spec }),
+  weighed: podRequests({ spec }, weighedIfMissing),
+  hostPorts: hostPortsOf({ spec }),
+}))
 
 export const priorityOf = ({ spec }: TrimmedPod): number => spec.priority ?? 0
 

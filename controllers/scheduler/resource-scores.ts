@@ -25,17 +25,19 @@ export const isBestEffort = ({ requests }: PodInfo): boolean =>
   weighed.every((resource) => amountOf(requests, resource) === 0)
 
 /** Compares how evenly CPU and memory are used with the pod and without. Upstream: balanced_allocation.go. */
-export function balance(pod: PodInfo, node: NodeInfo): number {
-  const used = (resource: Resource): number => amountOf(node.requested, resource)
-  const withPod = evenness(node, (resource) => used(resource) + amountOf(pod.requests, resource))
-  return 50 + Math.trunc((50 + withPod - evenness(node, used)) / 2)
+export const balance = ({ requests }: PodInfo, node: NodeInfo): number =>
+  50 + Math.trunc((50 + evenness(node, requests) - evenness(node)) / 2)
+
+function evenness(node: NodeInfo, more?: Amounts): number {
+  const [cpu, memory] = [usedPart(node, 'cpu', more), usedPart(node, 'memory', more)]
+  const deviation = cpu === undefined || memory === undefined ? 0 : Math.abs((cpu - memory) / 2)
+  return Math.trunc((1 - deviation) * 100)
 }
 
-function evenness({ allocatable }: NodeInfo, used: (resource: Resource) => number): number {
-  const [first, second] = weighed.flatMap((resource) => {
-    const capacity = amountOf(allocatable, resource)
-    return capacity === 0 ? [] : Math.min(1, used(resource) / capacity)
-  })
-  const deviation = first === undefined || second === undefined ? 0 : Math.abs((first - second) / 2)
-  return Math.trunc((1 - deviation) * 100)
+/** Returns the part of a resource that is used if `more` is used too; undefined if the node has no such resource. */
+function usedPart({ allocatable, requested }: NodeInfo, resource: Resource, more?: Amounts): number | undefined {
+  const capacity = amountOf(allocatable, resource)
+  if (capacity === 0) return undefined
+  const used = amountOf(requested, resource) + (more ? amountOf(more, resource) : 0)
+  return Math.min(1, used / capacity)
 }
