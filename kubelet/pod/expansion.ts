@@ -46,6 +46,7 @@ const references = /\$\$|\$\(([^)]*)\)/g
 
 /** Replaces each `$(NAME)`, and each `$$`, which has no name. */
 export function replaceReferences(text: string, replace: (found: string, name?: string) => string): string {
+  if (!text.includes('$')) return text
   // No name ends behind the last parenthesis: each search for an end there would read all that is left.
   const end = text.lastIndexOf(')') + 1
   return text.slice(0, end).replace(references, replace) + text.slice(end).replaceAll('$$', (found) => replace(found))

@@ -14,8 +14,9 @@ export function createRuntimeCache(runtime: ContainerRuntime, complete: Complete
   return {
     pods: async () => byPod(await runtime.list()),
     async pod(podUid) {
-      const found = byPod(await runtime.list(podUid)).get(podUid)
-      return found ? { ...found, containers: found.containers.map(complete) } : emptyRuntimePod
+      const { sandboxes, containers } = await runtime.list(podUid)
+      if (sandboxes.length + containers.length === 0) return emptyRuntimePod
+      return { sandboxes: sandboxes.toReversed(), containers: containers.map(complete).reverse() }
     },
   }
 }

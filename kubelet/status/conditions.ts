@@ -62,11 +62,10 @@ function allContainersRestarting({ pod, runtime, phase }: ConditionInput): Verdi
 
 type InitializedInput = Omit<ConditionInput, 'runtime' | 'featureGates'>
 type ReadinessInput = Omit<InitializedInput, 'before'>
-export const readinessConditions = (input: InitializedInput): Verdict[] => [
-  initialized(input),
-  ready(input),
-  containersReady(input),
-]
+export function readinessConditions(input: InitializedInput): Verdict[] {
+  const containers = containersReady(input)
+  return [initialized(input), ready(input, containers), containers]
+}
 
 /**
  * Says whether the conditions that other clients set for a pod's readiness gates ask for another `Ready` condition than
@@ -76,7 +75,8 @@ export function readinessDiffers(pod: Pod): boolean {
   const { phase = 'Pending', conditions = [], initContainerStatuses, containerStatuses } = pod.status ?? {}
   const told = conditions.find(({ type }) => type === 'Ready')
   if (!told || !pod.spec.readinessGates?.length) return false
-  const wanted = ready({ pod, phase, init: initContainerStatuses ?? [], app: containerStatuses ?? [], conditions })
+  const input = { pod, phase, init: initContainerStatuses ?? [], app: containerStatuses ?? [], conditions }
+  const wanted = ready(input, containersReady(input))
   return told.status !== wanted.status || (told.message ?? '') !== (wanted.message ?? '')
 }
 
@@ -114,8 +114,7 @@ function containersReady({ pod, phase, init, app }: ReadinessInput): Verdict {
   return message ? { type, status: 'False', reason: 'ContainersNotReady', message } : { type, status: 'True' }
 }
 
-function ready(input: ReadinessInput): Verdict {
-  const { status, reason, message } = containersReady(input)
+function ready(input: ReadinessInput, { status, reason, message }: Verdict): Verdict {
   if (status !== 'True') return { type: 'Ready', status, reason, message }
   const open: string[] = []
   for (const { conditionType } of input.pod.spec.readinessGates ?? []) {

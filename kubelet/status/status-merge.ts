@@ -1,7 +1,7 @@
 import { isMap } from '../../shared/api/json/json-map.ts'
 import { isTerminalPhase } from '../../shared/api/pods/pod-phase.ts'
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../shared/api/types.ts'
-import { allContainers } from '../pod/container-kinds.ts'
+import { allContainers, findContainer } from '../pod/container-kinds.ts'
 import { mayRunAgain } from '../pod/restart-policy.ts'
 import { KUBELET_CONDITIONS } from './conditions.ts'
 
@@ -88,10 +88,11 @@ function isNothing(value: unknown): boolean {
 
 /** A container that ended for good cannot come back: such a status is a mistake and must not be written. */
 export function isLegalTransition(pod: Pod, before: PodStatus, after: PodStatus): boolean {
-  return allContainers(pod.spec).every((container) => {
-    const ended = find(before, container.name)?.state?.terminated
-    const now = find(after, container.name)
-    return !ended || !now || now.state?.terminated || mayRunAgain(pod.spec, container, ended.exitCode)
+  return allStatuses(before).every(({ name, state }) => {
+    const ended = state?.terminated
+    const now = ended && allStatuses(after).find((entry) => entry.name === name)
+    const container = now && findContainer(pod.spec, name)
+    return !container || now.state?.terminated || mayRunAgain(pod.spec, container, ended.exitCode)
   })
 }
 
@@ -100,8 +101,6 @@ const allStatuses = (status: PodStatus): ContainerStatus[] => [
   ...(status.containerStatuses ?? []),
   ...(status.ephemeralContainerStatuses ?? []),
 ]
-const find = (status: PodStatus, name: string): ContainerStatus | undefined =>
-  allStatuses(status).find((entry) => entry.name === name)
 
 const MESSAGE_BYTES_PER_POD = 12 * 1024
 
