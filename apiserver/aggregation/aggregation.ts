@@ -1,4 +1,4 @@
-import { keyPrefix } from '../registry/keys.ts'
+import { keyPrefix, nameInKey } from '../registry/keys.ts'
 import type { WayToPod } from '../registry/way-to-pod.ts'
 import type { StorageEvent, StorageWatch } from '../storage/storage.ts'
 import { deepEqual } from '../values/deep-equal.ts'
@@ -72,7 +72,7 @@ export class Aggregation {
     this.#watch = registry.storage.watch({
       prefix: keyPrefix(kind),
       // The caches learn of the write in the same turn of the event loop.
-      onEvents: (events) => void setImmediate(() => events.forEach(({ key }) => void this.#changed(nameOf(key)))),
+      onEvents: (events) => void setImmediate(() => events.forEach(({ key }) => void this.#changed(nameInKey(key)))),
     })
     for (const { metadata } of registry.lookupAll(kind)) this.#changed(metadata.name ?? '')
   }
@@ -152,5 +152,3 @@ function isSliceOf({ key, value, previous }: StorageEvent, { service: { namespac
 
 const isLocal = ({ spec, status }: APIService): boolean =>
   !spec?.service && (status?.conditions ?? []).some(({ reason }) => reason === 'Local')
-
-const nameOf = (key: string): string => key.slice(key.lastIndexOf('/') + 1)

@@ -5,7 +5,7 @@ import { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Logger } from '../../shared/log/log.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import type { User } from '../kind/user.ts'
-import { keyPrefix } from '../registry/keys.ts'
+import { keyPrefix, nameInKey } from '../registry/keys.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { StorageWatch } from '../storage/storage.ts'
 import { deepEqual } from '../values/deep-equal.ts'
@@ -18,7 +18,7 @@ import {
   localSpec,
   onStart,
 } from './api-service.ts'
-import { builtInPriorities, customPriorities, type Priorities } from './priorities.ts'
+import { builtInPriorities, customPriorities } from './priorities.ts'
 
 interface LocalApiServicesOptions {
   /** Describe the kinds APIService and CustomResourceDefinition. */
@@ -87,7 +87,7 @@ export class LocalApiServices {
     return this.#registry.storage.watch({
       prefix: keyPrefix(kind),
       // The caches learn of the write in the same turn of the event loop.
-      onEvents: (events) => void setImmediate(() => events.forEach(({ key }) => void changed(nameOf(key)))),
+      onEvents: (events) => void setImmediate(() => events.forEach(({ key }) => void changed(nameInKey(key)))),
     })
   }
 
@@ -169,5 +169,3 @@ function automanaged(service: APIService | undefined): typeof onStart | typeof c
   const managed = service?.metadata.labels?.[AUTOMANAGED]
   return managed === onStart || managed === continuously ? managed : undefined
 }
-
-const nameOf = (key: string): string => key.slice(key.lastIndexOf('/') + 1)

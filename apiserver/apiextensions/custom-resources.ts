@@ -4,7 +4,7 @@ import { toTime } from '../../shared/clock/timestamp.ts'
 import type { Logger } from '../../shared/log/log.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import type { User } from '../kind/user.ts'
-import { keyPrefix } from '../registry/keys.ts'
+import { keyPrefix, nameInKey } from '../registry/keys.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { StorageWatch } from '../storage/storage.ts'
 import { deepEqual } from '../values/deep-equal.ts'
@@ -77,7 +77,7 @@ export class CustomResources {
     this.#watch = this.#registry.storage.watch({
       prefix: keyPrefix(this.#kind),
       onEvents: (events) => {
-        for (const { key } of events) this.#enqueue(nameOf(key))
+        for (const { key } of events) this.#enqueue(nameInKey(key))
       },
     })
     for (const crd of this.#all()) this.#enqueue(crd.metadata.name ?? '')
@@ -319,4 +319,3 @@ function versionWebhook({ spec, status }: CustomResourceDefinition, client: Webh
 }
 
 const quietly = { dryRun: false, fieldManager: 'kube-apiserver', warn: () => undefined }
-const nameOf = (key: string): string => key.slice(key.lastIndexOf('/') + 1)

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { badRequest } from '../../shared/api/status/status-errors.ts'
+import { percentDecoded } from '../../shared/http/percent-decoded.ts'
 import type { User } from '../kind/user.ts'
 
 /** The user that a request wants to act as, before authorization. */
@@ -19,7 +20,9 @@ export function wantedUser(headers: IncomingHttpHeaders): WantedUser | undefined
   const [uid] = valuesOf(headers['impersonate-uid'])
   const groups = valuesOf(headers['impersonate-group'])
   const extra = Object.entries(headers).flatMap(([header, value]) =>
-    header.startsWith(extraPrefix) ? [[unescaped(header.slice(extraPrefix.length)), valuesOf(value)] as const] : [],
+    header.startsWith(extraPrefix)
+      ? [[percentDecoded(header.slice(extraPrefix.length)), valuesOf(value)] as const]
+      : [],
   )
   if (name !== '') return { name, uid, groups, extra: Object.fromEntries(extra) }
   if (uid === undefined && groups.length === 0 && extra.length === 0) return undefined
@@ -50,14 +53,6 @@ const letterI = 'i'.charCodeAt(0)
 
 const valuesOf = (header: string | string[] | undefined): string[] =>
   header === undefined ? [] : [header].flat().flatMap((value) => value.split(', '))
-
-function unescaped(key: string): string {
-  try {
-    return decodeURIComponent(key)
-  } catch {
-    return key // not encoded, then
-  }
-}
 
 type Extra = readonly (readonly [string, readonly string[]])[]
 

@@ -1,3 +1,5 @@
+import { percentDecoded } from '../../shared/http/percent-decoded.ts'
+
 /** Says what a URL means in Kubernetes' grammar (upstream's RequestInfo). */
 export interface RequestInfo {
   method: string
@@ -63,15 +65,7 @@ function parseTarget(path: string): ResourceTarget | undefined {
 function split(path: string): string[] {
   const parts = path.split('/')
   if (parts.at(-1) === '') parts.pop()
-  return path.includes('%') ? parts.map(decodeSegment) : parts
-}
-
-function decodeSegment(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
+  return path.includes('%') ? parts.map(percentDecoded) : parts
 }
 
 /** Upstream: apiserver/pkg/endpoints/request/requestinfo.go, by their names too. */

@@ -19,6 +19,8 @@ export function keyPrefix(resource: Named, namespace?: string): string {
 export const objectKey = (resource: Named, namespace: string | undefined, name: string): string =>
   keyPrefix(resource, namespace) + name
 
+export const nameInKey = (key: string): string => key.slice(key.lastIndexOf('/') + 1)
+
 /**
  * Returns the key as a real server names it in messages. In a dry run a real server does not add the prefix of its
  * storage.

@@ -2,7 +2,8 @@ import { type ClientHttp2Session, connect, constants } from 'node:http2'
 import { Gathered } from '../../shared/client/gathered.ts'
 import { hostPort } from '../../shared/client/network-errors.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
-import { codeName, decodedMessage, grpcCodes } from '../../shared/grpc/status.ts'
+import { codeName, grpcCodes } from '../../shared/grpc/status.ts'
+import { percentDecoded } from '../../shared/http/percent-decoded.ts'
 import { type ActionOptions, type ActionResult, type ActionTarget, CANCELED } from './action.ts'
 import { networkFor } from './dial.ts'
 
@@ -85,7 +86,7 @@ function check(
   const note = (headers: Record<string, unknown>) => {
     if (headers['grpc-status'] === undefined) return
     code = String(headers['grpc-status'])
-    text = decodedMessage(String(headers['grpc-message'] ?? ''))
+    text = percentDecoded(String(headers['grpc-message'] ?? ''))
   }
   stream.on('response', note)
   stream.on('trailers', note)

@@ -2,8 +2,9 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } f
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls, type SecureContextOptions, TLSSocket } from 'node:tls'
 import type { Clock, Timer } from '../clock/clock.ts'
+import { percentDecoded } from '../http/percent-decoded.ts'
 import { frame, MessageReader } from './framing.ts'
-import { decodedMessage, GrpcError, grpcCodes } from './status.ts'
+import { GrpcError, grpcCodes } from './status.ts'
 
 export interface GrpcChannelOptions {
   /** `https://host:port`, `http://host:port`, or `unix:///path` of a socket. */
@@ -138,7 +139,7 @@ export class GrpcChannel {
     const note = (headers: Record<string, unknown>): void => {
       const code = headers['grpc-status']
       if (code !== undefined)
-        status = { code: Number(code), text: decodedMessage(String(headers['grpc-message'] ?? '')) }
+        status = { code: Number(code), text: percentDecoded(String(headers['grpc-message'] ?? '')) }
       else if (headers[':status'] !== undefined && headers[':status'] !== 200)
         status = { code: grpcCodes.unimplemented, text: `HTTP status ${headers[':status']}` }
     }

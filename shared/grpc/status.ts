@@ -27,15 +27,6 @@ export class GrpcError extends Error {
   }
 }
 
-/** `grpc-message` is percent-encoded; a server that sends it as it is, is read as it is. */
-export function decodedMessage(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
-
 /** Holds the names as Go prints them, by number. */
 const names =
   'OK Canceled Unknown InvalidArgument DeadlineExceeded NotFound AlreadyExists PermissionDenied ResourceExhausted FailedPrecondition Aborted OutOfRange Unimplemented Internal Unavailable DataLoss Unauthenticated'.split(

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { parsedJson } from '../../../shared/api/json/json-map.ts'
 import { readInputText } from '../../../shared/config/input.ts'
 import { ConfigError, UsageError } from '../../../shared/config/option.ts'
 import { whyRefused } from '../../../shared/config/system-errors.ts'
@@ -46,7 +47,7 @@ export async function readSqlite(file: string): Promise<Contents> {
 
 /** Throws a ConfigError for what is no snapshot. */
 export function readSnapshot(file: string): Contents {
-  const value = parsed(textOf(file))
+  const value = parsedJson(textOf(file))
   if (!isSnapshot(value)) throw new ConfigError(`${file} is not a valid snapshot; kubestage snapshot FILE makes one`)
   const { revision = 1, entries } = value
   return { revision, entries: entries.map(({ key, value }) => ({ key, value, revision })) }
@@ -60,13 +61,5 @@ function textOf(file: string): string {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     const reason = isMissing ? 'no such file' : `cannot be read: ${whyRefused(error as Error)}`
     throw new UsageError(`${file}: ${reason}`)
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

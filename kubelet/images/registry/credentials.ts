@@ -1,3 +1,4 @@
+import { parsedJson } from '../../../shared/api/json/json-map.ts'
 import type { Credentials } from '../../runtime/container-runtime.ts'
 
 /** Lists credentials, each with the registry, or the part of one, that it is for: `*.example.com`, `host:5000/team`. */
@@ -11,7 +12,7 @@ const dockerHubNames = ['docker.io', 'index.docker.io', 'registry-1.docker.io']
  * credentials, as with the kubelet.
  */
 export function readKeyring(text: string): Keyring {
-  const config = objectOf(parsed(text))
+  const config = objectOf(parsedJson(text))
   const auths = 'auths' in config ? objectOf(config.auths) : config
   return Object.entries(auths).flatMap(([place, entry]) => {
     const credentials = credentialsIn(objectOf(entry))
@@ -83,11 +84,3 @@ function credentialsIn({ auth, username, password, identitytoken }: Record<strin
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 const objectOf = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
