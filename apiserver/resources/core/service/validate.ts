@@ -187,26 +187,20 @@ function validateNodePorts({ type, ports = [] }: Spec, errors: FieldErrors): voi
   }
 }
 
+const balanced = "may only be used when `type` is 'LoadBalancer'"
+
 function validateSourceRanges({ type, loadBalancerSourceRanges: ranges = [] }: Spec, errors: FieldErrors): void {
   if (ranges.length === 0) return
-  if (type !== 'LoadBalancer') {
-    errors.push(forbidden('spec.LoadBalancerSourceRanges', "may only be used when `type` is 'LoadBalancer'"))
-  }
+  if (type !== 'LoadBalancer') errors.push(forbidden('spec.LoadBalancerSourceRanges', balanced))
   for (const [index, range] of ranges.entries()) {
     reject(errors, `spec.LoadBalancerSourceRanges[${index}]`, range, cidrProblems(range.trim()))
   }
 }
 
 function validateTraffic(spec: Spec, errors: FieldErrors): void {
-  const balanced = "may only be used when `type` is 'LoadBalancer'"
-  if (spec.type !== 'LoadBalancer') {
-    if (spec.allocateLoadBalancerNodePorts !== undefined) {
-      errors.push(forbidden('spec.allocateLoadBalancerNodePorts', balanced))
-    }
-    if (spec.loadBalancerClass !== undefined) errors.push(forbidden('spec.loadBalancerClass', balanced))
-  } else if (spec.loadBalancerClass !== undefined) {
-    reject(errors, 'spec.loadBalancerClass', spec.loadBalancerClass, qualifiedName(spec.loadBalancerClass))
-  }
+  if (spec.type !== 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== undefined)
+    errors.push(forbidden('spec.allocateLoadBalancerNodePorts', balanced))
+  validateBalancerClass(spec, errors)
   validateExternalPolicy(spec, errors)
   const internal = spec.internalTrafficPolicy
   validateChoice(internal, trafficPolicies, 'spec.internalTrafficPolicy', errors)
@@ -214,6 +208,12 @@ function validateTraffic(spec: Spec, errors: FieldErrors): void {
   if (internal === undefined && needsAddress) errors.push(required('spec.internalTrafficPolicy'))
   const distribution = spec.trafficDistribution
   validateChoice(distribution, distributions, 'spec.trafficDistribution', errors)
+}
+
+function validateBalancerClass({ type, loadBalancerClass: name }: Spec, errors: FieldErrors): void {
+  if (name === undefined) return
+  if (type === 'LoadBalancer') reject(errors, 'spec.loadBalancerClass', name, qualifiedName(name))
+  else errors.push(forbidden('spec.loadBalancerClass', balanced))
 }
 
 function validateExternalPolicy(spec: Spec, errors: FieldErrors): void {
@@ -252,6 +252,8 @@ export function validateServiceUpdate(service: Service, old: Service, errors: Fi
   if (bothBalanced && !deepEqual(spec.loadBalancerClass, before.loadBalancerClass)) {
     errors.push(invalid('spec.loadBalancerClass', spec.loadBalancerClass ?? null, 'may not change once set'))
   }
+  // Upstream tells mistakes of the class twice.
+  validateBalancerClass(spec, errors)
   const healthChecked = (one: Spec) => one.type === 'LoadBalancer' && one.externalTrafficPolicy === 'Local'
   if (healthChecked(before) && healthChecked(spec) && spec.healthCheckNodePort !== before.healthCheckNodePort) {
     errors.push(forbidden('spec.healthCheckNodePort', 'field is immutable'))
