@@ -1,7 +1,7 @@
 import { defaultResetFields } from '../kind/reset-fields.ts'
 import { ConversionError, type ManagedKind } from '../patch/managed-kind.ts'
 import { compileType } from '../patch/structured-merge/built-in.ts'
-import { deduced, type Type } from '../patch/structured-merge/schema.ts'
+import type { Type } from '../patch/structured-merge/schema.ts'
 import { schemaErrors } from '../patch/structured-merge/validate.ts'
 import type { JSONSchemaProps } from '../schema/json-schema.ts'
 import { shapeOf } from './published-schema.ts'
@@ -36,7 +36,8 @@ export function customManagedKind(
     versions: {
       type: typeIn,
       convert: (object, _from, to) => {
-        const [error] = schemaErrors(typeIn(to) ?? deduced, object)
+        const type = typeIn(to)
+        const [error] = type ? schemaErrors(type, object) : [`request to convert CR to an invalid group/version: ${to}`]
         if (error !== undefined) throw new ConversionError(error)
         return object
       },

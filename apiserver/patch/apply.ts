@@ -261,8 +261,7 @@ function applyTo(
     subresource: request.subresource,
   }
   // Upstream first brings the live object into every version that has an entry; an object that does not fit is refused.
-  for (const { apiVersion = '' } of entries)
-    if (typeIn(kind, apiVersion)) convertObject(kind, live, kind.apiVersion, apiVersion)
+  for (const { apiVersion = '' } of entries) convertObject(kind, live, kind.apiVersion, apiVersion)
   const previous = entries.find((entry) => isSameManager(entry, own))
   const others = entries.filter((entry) => entry !== previous)
   const type = ownableType(kind.type)

@@ -115,6 +115,34 @@ t.test('an object is what its version says, whichever it came through', async (t
   t.match((await server.send(`${shipsOf('v1')}/c`, { method: 'DELETE' })).status, 200)
 })
 
+t.test('an apply is refused where an owner wrote in a version that is no more', async (t) => {
+  const version = (name: string, storage: boolean) => ({ name, served: true, storage, schema: schema({}) })
+  await post(definitions, {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `boats.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { plural: 'boats', kind: 'Boat' },
+      versions: [version('v1', false), version('v2', true)],
+    },
+  })
+  const boats = (name: string) => shipsOf(name).replace(/ships$/, 'boats')
+  const boat = (name: string) => ({ apiVersion: `${group}/${name}`, kind: 'Boat', metadata: { name: 'b' }, spec: {} })
+  await until(async () => (await server.send(boats('v1'))).status === 200, { what: 'the boats to be served' })
+  t.equal((await post(boats('v1'), { ...boat('v1'), spec: { flag: 'red' } })).status, 201)
+  await merge(`${definitions}/boats.${group}`, { spec: { versions: [version('v2', true)] } })
+  await until(async () => (await server.send(boats('v1'))).status === 404, { what: 'the version to go' })
+  const applied = await server.send(`${boats('v2')}/b?fieldManager=me`, {
+    method: 'PATCH',
+    body: boat('v2'),
+    headers: { 'content-type': 'application/apply-patch+yaml' },
+  })
+  const message = `request to convert CR to an invalid group/version: ${group}/v1`
+  t.match(applied, { status: 500, body: { message } })
+})
+
 t.test('watchers hear in their version', async (t) => {
   const session = server.session()
   const stream = session.request({ ':path': `${shipsOf('v1')}?watch=true&resourceVersion=0` })
