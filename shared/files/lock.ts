@@ -1,4 +1,5 @@
 import { linkSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { pauseThread } from '../clock/pause.ts'
 import { processFields } from './readable.ts'
 import { readRegularFile } from './regular-file.ts'
 
@@ -16,7 +17,7 @@ export function takeLock(file: string): { taken: true; release(): void } | { tak
     for (;;) {
       if (linked(draft, file)) return { taken: true, release: () => rmSync(file, { force: true }) }
       const holder = readHolder(file)
-      if (holder && isAlive(holder)) return { taken: false, pid: holder.pid }
+      if (holder && !isGone(holder)) return { taken: false, pid: holder.pid }
       rmSync(file, { force: true })
     }
   } finally {
@@ -58,6 +59,23 @@ function readHolder(file: string): Holder | undefined {
     if ((error as NodeJS.ErrnoException).code === 'EACCES') throw error
     return undefined // gone meanwhile, or another process's: the lock is free
   }
+}
+
+/** Waits for a holder that was killed: it gives its memory back first, which takes a second on a busy machine. */
+function isGone(holder: Holder): boolean {
+  for (let waitedMs = 0; isAlive(holder); waitedMs += pauseMs) {
+    if (!isEnding(holder.pid) || waitedMs >= longestEndMs) return false
+    pauseThread(pauseMs)
+  }
+  return true
+}
+const pauseMs = 10
+const longestEndMs = 10_000
+
+/** Upstream: Linux' PF_EXITING among the flags, and SIGKILL among the pending signals (proc_pid_stat(5)). */
+function isEnding(pid: number): boolean {
+  const fields = processFields(pid)
+  return (Number(fields[6]) & 4) !== 0 || (Number(fields[28]) & 256) !== 0
 }
 
 function isAlive(holder: Holder): boolean {

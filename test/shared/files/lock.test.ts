@@ -1,7 +1,9 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { lockHolder, takeLock } from '../../../shared/files/lock.ts'
+import { holderFor, lockHolder, takeLock } from '../../../shared/files/lock.ts'
 
 t.test('a lock is held by a process that lives, and by no other', async (t) => {
   const file = join(t.testdir(), 'lock')
@@ -31,5 +33,21 @@ t.test("another user's lock is not taken for nobody's", async (t) => {
     t.throws(() => lockHolder(file), { code: 'EACCES' })
   } finally {
     if (isRoot) process.seteuid?.(0)
+  }
+})
+
+t.test('the lock of a process that has just been killed is free, although its memory is not yet', async (t) => {
+  const file = join(t.testdir(), 'lock')
+  for (let round = 0; round < 5; round++) {
+    const script = '$| = 1; $memory = "x" x 300_000_000; print "ready"; sleep'
+    const holder = spawn('perl', ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(holder.stdout, 'data')
+    writeFileSync(file, JSON.stringify(holderFor(holder.pid!)))
+    t.same(takeLock(file), { taken: false, pid: holder.pid })
+    holder.kill('SIGKILL')
+    const lock = takeLock(file)
+    t.match(lock, { taken: true })
+    if (lock.taken) lock.release()
+    await once(holder, 'exit')
   }
 })
