@@ -10,7 +10,7 @@ import { httpsExchange } from '../harness/https-exchange.ts'
 import { until } from '../harness/until.ts'
 
 const mb = 1024 * 1024
-const bodyMb = 200
+const bodyMb = 64
 /** Of memory, beside what the kernel holds for each connection. */
 const mostMb = 6
 const podIP = '127.64.0.9'
