@@ -22,7 +22,6 @@ t.test("controller-runtime's envtest starts our programs, and a controller sees 
 
   const env = { ...process.env, KUBEBUILDER_ASSETS: folder, GOTOOLCHAIN: 'local' }
   const cwd = join(repository, 'examples', 'go-controller')
-  // test/docs/snippets.test.ts vets it.
   const flags = ['-json', '-count=1', '-vet=off', '-timeout=300s']
   const results = await run('go', ['test', ...flags, '.'], { cwd, env, maxBuffer: 1 << 26 }).catch(
     (error: { stdout: string; stderr: string }) => ({ stdout: error.stdout, stderr: error.stderr }),
