@@ -146,8 +146,14 @@ function conversionWebhook(
       const [converted] = await webhook.convert([object], version.name, name)
       return shown(converted!, name)
     },
+    async between(object, from, to) {
+      const [converted] = await webhook.convert([object], versionIn(from), versionIn(to))
+      return converted!
+    },
   }
 }
+
+const versionIn = (apiVersion: string): string => apiVersion.slice(apiVersion.indexOf('/') + 1)
 
 /**
  * An old value as the schema of the version it is stored in would have it now. Of defaults that make it too large, it

@@ -11,8 +11,9 @@ import type { Type } from '../patch/structured-merge/schema.ts'
 import { hasEmptied, withEmptied } from '../validation/emptied.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import type { JsonMap } from '../values/json-map.ts'
+import { withAskedConversions } from './asked-conversions.ts'
 import { defaultResetFields } from './reset-fields.ts'
-import type { ResourceDefinition } from './resource-definition.ts'
+import type { ConversionWebhook, ResourceDefinition } from './resource-definition.ts'
 
 const kinds = new WeakMap<ResourceDefinition, ManagedKind>()
 
@@ -60,37 +61,59 @@ const versionsOf = (siblings: NonNullable<ResourceDefinition['siblings']>): Kind
 /**
  * Sets the managedFields of an object that is to be created (`live` undefined), or to replace the live one. Never fails
  * a write: an object whose fields cannot be tracked (too many, or an item of a keyed list without its key) loses its
- * managedFields.
+ * managedFields. A promise must be awaited: a webhook converts the object to the versions in which others own fields.
  */
 export function trackFields(
   definition: ResourceDefinition,
   live: KubeObject | undefined,
   object: KubeObject,
   write: FieldWrite,
-): void {
+): Promise<void> | undefined {
+  const webhook = live && definition.custom?.webhook
+  if (webhook) return trackConverted(definition, webhook, (kind) => track(kind, live, object, write), object)
   try {
-    const kind = managedKind(definition)
-    // Upstream compares a list that is owned as a whole by Go's DeepEqual, to which an empty list is not an absent one.
-    const compared = hasEmptied(object) ? mapsInAtomicLists(kind.type, object) : undefined
-    withEmptied(
-      object,
-      () => updateManagedFields(kind, live as JsonMap | undefined, object as unknown as JsonMap, write),
-      ({ at, isShown }) => isShown || compared?.has(at) === true,
-    )
+    track(managedKind(definition), live, object, write)
+  } catch {
+    object.metadata.managedFields = undefined
+  }
+  return undefined
+}
+
+async function trackConverted(
+  definition: ResourceDefinition,
+  webhook: ConversionWebhook,
+  compute: (kind: ManagedKind) => void,
+  object: KubeObject,
+): Promise<void> {
+  try {
+    await withAskedConversions(managedKind(definition), webhook, compute)
   } catch {
     object.metadata.managedFields = undefined
   }
 }
 
+function track(kind: ManagedKind, live: KubeObject | undefined, object: KubeObject, write: FieldWrite): void {
+  // Upstream compares a list that is owned as a whole by Go's DeepEqual, to which an empty list is not an absent one.
+  const compared = hasEmptied(object) ? mapsInAtomicLists(kind.type, object) : undefined
+  withEmptied(
+    object,
+    () => updateManagedFields(kind, live as JsonMap | undefined, object as unknown as JsonMap, write),
+    ({ at, isShown }) => isShown || compared?.has(at) === true,
+  )
+}
+
 /** Server-side apply: the merged object, to be decoded and defaulted, with its managedFields. Throws StatusError. */
-export function applyFields(
+export async function applyFields(
   definition: ResourceDefinition,
   live: KubeObject | undefined,
   config: JsonMap,
   request: ApplyRequest,
-): JsonMap {
+): Promise<JsonMap> {
+  const kind = managedKind(definition)
+  const compute = (kind: ManagedKind): JsonMap => apply(kind, live as JsonMap | undefined, config, request)
+  const webhook = definition.custom?.webhook
   try {
-    return apply(managedKind(definition), live as JsonMap | undefined, config, request)
+    return webhook ? await withAskedConversions(kind, webhook, compute) : compute(kind)
   } catch (error) {
     if (error instanceof TooManyFields)
       throw requestEntityTooLarge(

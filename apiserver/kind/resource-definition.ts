@@ -131,6 +131,8 @@ export interface ConversionWebhook {
   present(values: readonly string[]): Promise<string[]>
   /** An object of this version as another shows it. */
   convert(object: KubeObject, version: string): Promise<KubeObject>
+  /** An object of one apiVersion as the webhook makes it in another, without the defaults of that one. */
+  between(object: KubeObject, from: string, to: string): Promise<KubeObject>
 }
 
 export interface RowCondition {

@@ -98,11 +98,11 @@ const applyWorkloadScale: WriteHandler = async (api, context) => {
   const config = await readConfig(text, options)
   const { fieldManager: manager, force, limits } = options
   const isApply = true
-  return write(api, { ...context, isApply }, options, (live) => {
+  return write(api, { ...context, isApply }, options, async (live) => {
     checkType(scaleKind, config)
     const time = toTime(api.clock.now())
     const request = { manager, force, subresource: 'scale', time, maxCauseBytes: limits.causeBytes }
-    const merged = applyFields(scaleKind, live(), config, request)
+    const merged = await applyFields(scaleKind, live(), config, request)
     return decodeMerged(scaleKind, merged, config, limits.bodyValues) as Scale
   })
 }

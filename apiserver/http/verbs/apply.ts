@@ -55,16 +55,16 @@ export async function apply(api: ApiContext, { exchange, definition, target }: R
 }
 
 /** Returns the object that a configuration makes of the current one. */
-export function applied(
+export async function applied(
   api: ApiContext,
   scope: ObjectScope,
   { current, config, options }: { current: KubeObject | undefined; config: Config; options: ParsedWriteOptions },
-): KubeObject {
+): Promise<KubeObject> {
   const { definition, name, subresource } = scope
   checkType(definition, config)
   const { fieldManager: manager, force, limits } = options
   const request = { manager, force, subresource, time: toTime(api.clock.now()), maxCauseBytes: limits.causeBytes }
-  const merged = applyFields(definition, current, config, request)
+  const merged = await applyFields(definition, current, config, request)
   const object = decodeMerged(definition, merged, config, limits.bodyValues)
   const { uid } = object.metadata
   if (uid && !current) throw uidMismatch(definition, name, uid)

@@ -167,7 +167,9 @@ async function replace(
   keepOtherHalf(scope, object, old)
   if (!options.managedFieldsAreSet) {
     const time = toTime(registry.clock.now())
-    trackFields(definition, old, object, { manager: options.fieldManager, subresource: scope.subresource, time })
+    const write = { manager: options.fieldManager, subresource: scope.subresource, time }
+    const converting = trackFields(definition, old, object, write)
+    if (converting) await converting
   }
   const attributes = attributesOf(scope, { object, old }, options, view)
   const errors: FieldErrors = []

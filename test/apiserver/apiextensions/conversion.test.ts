@@ -17,16 +17,17 @@ const merge = (path: string, body: object): Promise<Received> =>
 interface ConversionRequest {
   uid: string
   desiredAPIVersion: string
-  objects: (KubeObject & { spec: Record<string, unknown> })[]
+  objects: (KubeObject & { spec?: Record<string, unknown> })[]
 }
 type Review = Record<string, unknown>
 const requestOf = (review: Review) => review.request as ConversionRequest
 
-/** v1 says `size: 3x4`, v2 `length` and `width`. */
+/** v1 says `size: 3x4`, v2 `length` and `width`. Field management also asks about objects without what was owned. */
 function converted({ spec, ...object }: ConversionRequest['objects'][number], apiVersion: string) {
-  const { size, length, width, ...rest } = spec
+  const { size, length, width, ...rest } = spec ?? {}
   const [l, w] = String(size).split('x').map(Number)
-  const dimensions = apiVersion.endsWith('v1') ? { size: `${length}x${width}` } : { length: l, width: w }
+  const inV1 = length === undefined ? {} : { size: `${length}x${width}` }
+  const dimensions = apiVersion.endsWith('v1') ? inV1 : size === undefined ? {} : { length: l, width: w }
   const metadata = { ...object.metadata, labels: { ...object.metadata.labels, converted: 'yes' } }
   return { ...object, apiVersion, metadata, spec: { ...rest, ...dimensions } }
 }
@@ -141,6 +142,63 @@ t.test('an apply is refused where an owner wrote in a version that is no more', 
   })
   const message = `request to convert CR to an invalid group/version: ${group}/v1`
   t.match(applied, { status: 500, body: { message } })
+})
+
+t.test('fields that are owned in one version are found in the other by the webhook', async (t) => {
+  const tugs = (version: string) => shipsOf(version).replace(/ships$/, 'tugs')
+  const version = (name: string, properties: object) => ({
+    name,
+    served: true,
+    storage: name === 'v2',
+    schema: schema(properties),
+  })
+  await post(definitions, {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `tugs.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { plural: 'tugs', kind: 'Tug' },
+      versions: [version('v1', { size: { type: 'string' } }), version('v2', { length: integer, width: integer })],
+      conversion: webhook('/convert'),
+    },
+  })
+  await until(async () => (await server.send(tugs('v1'))).status === 200, { what: 'the tugs to be served' })
+  const apply = (manager: string, version: string, spec: object) =>
+    server.send(`${tugs(version)}/t?fieldManager=${manager}`, {
+      method: 'PATCH',
+      body: { apiVersion: `${group}/${version}`, kind: 'Tug', metadata: { name: 't' }, spec },
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+    })
+  t.equal((await apply('captain', 'v1', { size: '3x4', flag: 'red' })).status, 201)
+  t.match(await apply('mate', 'v2', { length: 5, width: 4 }), {
+    status: 409,
+    body: {
+      message: 'Apply failed with 1 conflict: conflict with "captain": .spec.size',
+      details: { causes: [{ reason: 'FieldManagerConflict', field: '.spec.size' }] },
+    },
+  })
+  const again = await apply('captain', 'v2', { length: 3, width: 4 })
+  const owner = { manager: 'captain', apiVersion: `${group}/v2` }
+  t.match(again, { status: 200, body: { metadata: { managedFields: [owner] } } })
+  t.same((again.body as { spec: object }).spec, { length: 3, width: 4 }, 'the flag is nobody’s any more')
+
+  await apply('captain', 'v1', { size: '3x4', flag: 'red' })
+  const patched = await merge(`${tugs('v2')}/t?fieldManager=mate`, { spec: { length: 9 } })
+  const owners = (patched.body as KubeObject).metadata.managedFields as { manager: string; fieldsV1: object }[]
+  t.match(
+    owners.map(({ manager, fieldsV1 }) => [manager, fieldsV1]),
+    [
+      ['captain', { 'f:spec': { 'f:flag': {} } }],
+      ['mate', { 'f:spec': { 'f:length': {} } }],
+    ],
+  )
+  t.notMatch(owners[0], { fieldsV1: { 'f:spec': { 'f:size': {} } } })
+
+  hooks.answers.set('/convert', (review) => answered(review, { result: { status: 'Failure', message: 'not today' } }))
+  t.match(await apply('mate', 'v2', { length: 9 }), { status: 500, body: { message: /failed: not today$/ } })
+  hooks.answers.set('/convert', (review) => answered(review))
 })
 
 t.test('watchers hear in their version', async (t) => {
