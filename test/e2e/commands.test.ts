@@ -13,6 +13,7 @@ import { cli, startCommand } from '../harness/cluster.ts'
 import { followPod, podOf } from '../harness/pods.ts'
 import { processesWith } from '../harness/processes.ts'
 import { scratchFolder } from '../harness/scratch.ts'
+import { until } from '../harness/until.ts'
 
 const folder = scratchFolder(t, 'commands')
 const namespace = 'default'
@@ -159,7 +160,8 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
       t.match((await run(t, 'env', ...place)).output, `export KUBECONFIG=${join(folder, 'state', 'kubeconfig')}\n`)
     }
     t.match(await run(t, 'node', 'pressure', 'node-1', 'memory', found), { code: 0 })
-    t.match((await run(t, 'node', 'list', ...named)).output, /MemoryPressure/)
+    const isListed = async () => (await run(t, 'node', 'list', ...named)).output.includes('MemoryPressure')
+    await until(isListed, { what: 'the pressure in the list of nodes' })
     for (const [word, instead] of [
       ['logs', /its log is where it was started/],
       ['down', /stop it where it was started/],
