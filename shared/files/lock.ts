@@ -9,16 +9,22 @@ export interface Holder {
   startTime?: string
 }
 
-/** A lock file that outlives no process: one left by a process that is gone is taken over. */
+/**
+ * A lock file that outlives no process: it is taken over when its process has gone. The end of a killed process is
+ * waited for.
+ */
 export function takeLock(file: string): { taken: true; release(): void } | { taken: false; pid: number } {
   const draft = `${file}.${process.pid}`
   writeFileSync(draft, JSON.stringify(holderFor(process.pid)), { mode: 0o600 })
   try {
-    for (;;) {
+    for (let waitedMs = 0; ; ) {
       if (linked(draft, file)) return { taken: true, release: () => rmSync(file, { force: true }) }
       const holder = readHolder(file)
-      if (holder && !isGone(holder)) return { taken: false, pid: holder.pid }
-      rmSync(file, { force: true })
+      if (!holder || !isAlive(holder)) rmSync(file, { force: true })
+      else if (isEnding(holder) && waitedMs < longestEndMs) {
+        pauseThread(pauseMs)
+        waitedMs += pauseMs
+      } else return { taken: false, pid: holder.pid }
     }
   } finally {
     unlinkSync(draft)
@@ -61,19 +67,12 @@ function readHolder(file: string): Holder | undefined {
   }
 }
 
-/** Waits for a holder that was killed: it gives its memory back first, which takes a second on a busy machine. */
-function isGone(holder: Holder): boolean {
-  for (let waitedMs = 0; isAlive(holder); waitedMs += pauseMs) {
-    if (!isEnding(holder.pid) || waitedMs >= longestEndMs) return false
-    pauseThread(pauseMs)
-  }
-  return true
-}
-const pauseMs = 10
+/** A process that was killed gives its memory back before it is gone, which takes a second on a busy machine. */
 const longestEndMs = 10_000
+const pauseMs = 10
 
 /** Upstream: Linux' PF_EXITING among the flags, and SIGKILL among the pending signals (proc_pid_stat(5)). */
-function isEnding(pid: number): boolean {
+function isEnding({ pid }: Holder): boolean {
   const fields = processFields(pid)
   return (Number(fields[6]) & 4) !== 0 || (Number(fields[28]) & 256) !== 0
 }
