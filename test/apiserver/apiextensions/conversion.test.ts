@@ -11,6 +11,8 @@ const group = 'ships.example.com'
 const shipsOf = (version: string) => `/apis/${group}/${version}/namespaces/default/ships`
 const message = ({ body }: Received): string => (body as Status).message ?? ''
 const post = (path: string, body: object): Promise<Received> => server.send(path, { method: 'POST', body })
+const apply = (path: string, body: object): Promise<Received> =>
+  server.send(path, { method: 'PATCH', body, headers: { 'content-type': 'application/apply-patch+yaml' } })
 const merge = (path: string, body: object): Promise<Received> =>
   server.send(path, { method: 'PATCH', body, headers: { 'content-type': 'application/merge-patch+json' } })
 
@@ -26,8 +28,8 @@ const requestOf = (review: Review) => review.request as ConversionRequest
 function converted({ spec, ...object }: ConversionRequest['objects'][number], apiVersion: string) {
   const { size, length, width, ...rest } = spec ?? {}
   const [l, w] = String(size).split('x').map(Number)
-  const inV1 = length === undefined ? {} : { size: `${length}x${width}` }
-  const dimensions = apiVersion.endsWith('v1') ? inV1 : size === undefined ? {} : { length: l, width: w }
+  const joined = length === undefined ? {} : { size: `${length}x${width}` }
+  const dimensions = apiVersion.endsWith('v1') ? joined : size === undefined ? {} : { length: l, width: w }
   const metadata = { ...object.metadata, labels: { ...object.metadata.labels, converted: 'yes' } }
   return { ...object, apiVersion, metadata, spec: { ...rest, ...dimensions } }
 }
@@ -54,26 +56,28 @@ const webhook = (path: string) => ({
   strategy: 'Webhook',
   webhook: { conversionReviewVersions: ['v1'], clientConfig: hooks.clientConfig(path) },
 })
-const made = await post(definitions, {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: `ships.${group}` },
-  spec: {
-    group,
-    scope: 'Namespaced',
-    names: { plural: 'ships', kind: 'Ship' },
-    versions: [
-      { name: 'v1', served: true, storage: false, schema: schema({ size: { type: 'string' } }) },
-      {
-        name: 'v2',
-        served: true,
-        storage: true,
-        schema: schema({ length: integer, width: integer, crew: { ...integer, default: 7 } }),
-      },
-    ],
-    conversion: webhook('/convert'),
-  },
+/** v2 is stored. */
+const version = (name: string, properties: object) => ({
+  name,
+  served: true,
+  storage: name === 'v2',
+  schema: schema(properties),
 })
+const define = (kind: string, versions: object[], conversion?: object): Promise<Received> => {
+  const plural = `${kind.toLowerCase()}s`
+  return post(definitions, {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: { group, scope: 'Namespaced', names: { plural, kind }, versions, conversion },
+  })
+}
+const inV1 = version('v1', { size: { type: 'string' } })
+const made = await define(
+  'Ship',
+  [inV1, version('v2', { length: integer, width: integer, crew: { ...integer, default: 7 } })],
+  webhook('/convert'),
+)
 await until(async () => (await server.send(shipsOf('v1'))).status === 200, { what: 'the ships to be served' })
 const ship = (name: string, version: string, spec: object) => ({
   apiVersion: `${group}/${version}`,
@@ -106,85 +110,48 @@ t.test('an object is what its version says, whichever it came through', async (t
   })
   t.match((await merge(`${shipsOf('v1')}/b`, { spec: { size: '7x8' } })).body, { spec: { size: '7x8' } })
   t.match((await server.send(`${shipsOf('v2')}/b`)).body, { spec: { length: 7, width: 8 } })
-  const applied = await server.send(`${shipsOf('v1')}/c?fieldManager=me`, {
-    method: 'PATCH',
-    body: ship('c', 'v1', { size: '1x2' }),
-    headers: { 'content-type': 'application/apply-patch+yaml' },
-  })
+  const applied = await apply(`${shipsOf('v1')}/c?fieldManager=me`, ship('c', 'v1', { size: '1x2' }))
   t.match(applied, { status: 201, body: { spec: { size: '1x2' } } })
   t.match((await server.send(`${shipsOf('v1')}/c?dryRun=All`, { method: 'DELETE' })).status, 200)
   t.match((await server.send(`${shipsOf('v1')}/c`, { method: 'DELETE' })).status, 200)
 })
 
 t.test('an apply is refused where an owner wrote in a version that is no more', async (t) => {
-  const version = (name: string, storage: boolean) => ({ name, served: true, storage, schema: schema({}) })
-  await post(definitions, {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `boats.${group}` },
-    spec: {
-      group,
-      scope: 'Namespaced',
-      names: { plural: 'boats', kind: 'Boat' },
-      versions: [version('v1', false), version('v2', true)],
-    },
-  })
+  const versions = ['v1', 'v2'].map((name) => version(name, {}))
+  await define('Boat', versions)
   const boats = (name: string) => shipsOf(name).replace(/ships$/, 'boats')
   const boat = (name: string) => ({ apiVersion: `${group}/${name}`, kind: 'Boat', metadata: { name: 'b' }, spec: {} })
   await until(async () => (await server.send(boats('v1'))).status === 200, { what: 'the boats to be served' })
   t.equal((await post(boats('v1'), { ...boat('v1'), spec: { flag: 'red' } })).status, 201)
-  await merge(`${definitions}/boats.${group}`, { spec: { versions: [version('v2', true)] } })
+  await merge(`${definitions}/boats.${group}`, { spec: { versions: versions.slice(1) } })
   await until(async () => (await server.send(boats('v1'))).status === 404, { what: 'the version to go' })
-  const applied = await server.send(`${boats('v2')}/b?fieldManager=me`, {
-    method: 'PATCH',
-    body: boat('v2'),
-    headers: { 'content-type': 'application/apply-patch+yaml' },
-  })
+  const applied = await apply(`${boats('v2')}/b?fieldManager=me`, boat('v2'))
   const message = `request to convert CR to an invalid group/version: ${group}/v1`
   t.match(applied, { status: 500, body: { message } })
 })
 
 t.test('fields that are owned in one version are found in the other by the webhook', async (t) => {
   const tugs = (version: string) => shipsOf(version).replace(/ships$/, 'tugs')
-  const version = (name: string, properties: object) => ({
-    name,
-    served: true,
-    storage: name === 'v2',
-    schema: schema(properties),
-  })
-  await post(definitions, {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `tugs.${group}` },
-    spec: {
-      group,
-      scope: 'Namespaced',
-      names: { plural: 'tugs', kind: 'Tug' },
-      versions: [version('v1', { size: { type: 'string' } }), version('v2', { length: integer, width: integer })],
-      conversion: webhook('/convert'),
-    },
-  })
+  await define('Tug', [inV1, version('v2', { length: integer, width: integer })], webhook('/convert'))
   await until(async () => (await server.send(tugs('v1'))).status === 200, { what: 'the tugs to be served' })
-  const apply = (manager: string, version: string, spec: object) =>
-    server.send(`${tugs(version)}/t?fieldManager=${manager}`, {
-      method: 'PATCH',
-      body: { apiVersion: `${group}/${version}`, kind: 'Tug', metadata: { name: 't' }, spec },
-      headers: { 'content-type': 'application/apply-patch+yaml' },
-    })
-  t.equal((await apply('captain', 'v1', { size: '3x4', flag: 'red' })).status, 201)
-  t.match(await apply('mate', 'v2', { length: 5, width: 4 }), {
+  const applyTug = (manager: string, version: string, spec: object): Promise<Received> => {
+    const tug = { apiVersion: `${group}/${version}`, kind: 'Tug', metadata: { name: 't' }, spec }
+    return apply(`${tugs(version)}/t?fieldManager=${manager}`, tug)
+  }
+  t.equal((await applyTug('captain', 'v1', { size: '3x4', flag: 'red' })).status, 201)
+  t.match(await applyTug('mate', 'v2', { length: 5, width: 4 }), {
     status: 409,
     body: {
       message: 'Apply failed with 1 conflict: conflict with "captain": .spec.size',
       details: { causes: [{ reason: 'FieldManagerConflict', field: '.spec.size' }] },
     },
   })
-  const again = await apply('captain', 'v2', { length: 3, width: 4 })
+  const again = await applyTug('captain', 'v2', { length: 3, width: 4 })
   const owner = { manager: 'captain', apiVersion: `${group}/v2` }
   t.match(again, { status: 200, body: { metadata: { managedFields: [owner] } } })
   t.same((again.body as { spec: object }).spec, { length: 3, width: 4 }, 'the flag is nobody’s any more')
 
-  await apply('captain', 'v1', { size: '3x4', flag: 'red' })
+  await applyTug('captain', 'v1', { size: '3x4', flag: 'red' })
   const patched = await merge(`${tugs('v2')}/t?fieldManager=mate`, { spec: { length: 9 } })
   const owners = (patched.body as KubeObject).metadata.managedFields as { manager: string; fieldsV1: object }[]
   t.match(
@@ -197,7 +164,10 @@ t.test('fields that are owned in one version are found in the other by the webho
   t.notMatch(owners[0], { fieldsV1: { 'f:spec': { 'f:size': {} } } })
 
   hooks.answers.set('/convert', (review) => answered(review, { result: { status: 'Failure', message: 'not today' } }))
-  t.match(await apply('mate', 'v2', { length: 9 }), { status: 500, body: { message: /failed: not today$/ } })
+  t.match(await applyTug('mate', 'v2', { length: 9 }), { status: 500, body: { message: /failed: not today$/ } })
+  const unowned = await merge(`${tugs('v2')}/t?fieldManager=mate`, { spec: { length: 10 } })
+  t.equal(unowned.status, 200)
+  t.notOk((unowned.body as KubeObject).metadata.managedFields, 'no write fails for its owners')
   hooks.answers.set('/convert', (review) => answered(review))
 })
 
